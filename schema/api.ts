@@ -18,8 +18,10 @@ const written = { confirm: z.array(Confirmation).optional() };
 /** `POST /api/v1/items` */
 export const CreateBody = z.strictObject({
   kind: Kind,
-  /** Optional with files: then the front matter's name counts. */
+  /** Optional with files; then it must be what the front matter says, where that is a valid name. */
   name: z.string().optional(),
+  /** Name of the folder or file that the item was read from: its name where the front matter has no valid one. */
+  fallback_name: z.string().optional(),
   description: z.string().optional(),
   instructions: z.string().optional(),
   files: FileChanges.optional(),

@@ -1,0 +1,310 @@
+import { sql } from 'drizzle-orm';
+import {
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+import type { DeviceEvent, PublicJwk, ReportedItem, Scope } from '../../schema/api.ts';
+import type { Author, Flag, Kind, State } from '../../schema/item.ts';
+
+/** One account has one registry. `epoch` names this life of it; `seq` is its head, the number of the last change. */
+export const accounts = sqliteTable('accounts', {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  epoch: text().notNull(),
+  seq: integer().notNull().default(0),
+  guidelines: text().notNull().default(''),
+  guidelinesSeq: integer('guidelines_seq').notNull().default(0),
+  guidelinesAt: integer('guidelines_at'),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Head of an item: what a list needs without touching revisions. `seq` is the change that last touched it. */
+export const items = sqliteTable(
+  'items',
+  {
+    id: text().primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    kind: text().$type<Kind>().notNull(),
+    name: text().notNull(),
+    description: text().notNull(),
+    state: text().$type<State>().notNull(),
+    revision: integer().notNull(),
+    digest: text().notNull(),
+    flags: text({ mode: 'json' }).$type<Flag[]>().notNull(),
+    /** Front matter as JSON, as the Skills extension serves it; null when it cannot represent the item. */
+    frontMatter: text('front_matter', { mode: 'json' }).$type<Record<string, unknown>>(),
+    /** Bytes of the files that a changes page carries inline. */
+    inlineBytes: integer('inline_bytes').notNull(),
+    seq: integer().notNull(),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('items_by_name').on(t.accountId, t.kind, t.name),
+    uniqueIndex('items_by_seq').on(t.accountId, t.seq),
+    index('items_listed').on(t.accountId, t.state, t.kind, t.name),
+  ],
+);
+
+export const revisions = sqliteTable(
+  'revisions',
+  {
+    itemId: text('item_id')
+      .notNull()
+      .references(() => items.id),
+    revision: integer().notNull(),
+    parent: integer(),
+    digest: text().notNull(),
+    name: text().notNull(),
+    description: text().notNull(),
+    flags: text({ mode: 'json' }).$type<Flag[]>().notNull(),
+    frontMatter: text('front_matter', { mode: 'json' }).$type<Record<string, unknown>>(),
+    author: text({ mode: 'json' }).$type<Author>().notNull(),
+    madeAt: integer('made_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.itemId, t.revision] })],
+);
+
+export const files = sqliteTable(
+  'files',
+  {
+    itemId: text('item_id')
+      .notNull()
+      .references(() => items.id),
+    revision: integer().notNull(),
+    path: text().notNull(),
+    digest: text().notNull(),
+    size: integer().notNull(),
+    executable: integer({ mode: 'boolean' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.itemId, t.revision, t.path] })],
+);
+
+/** Content by digest, stored once per account, never shared between accounts. */
+export const blobs = sqliteTable(
+  'blobs',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    digest: text().notNull(),
+    size: integer().notNull(),
+    bytes: blob().$type<Uint8Array>().notNull(),
+    storedAt: integer('stored_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.accountId, t.digest] })],
+);
+
+/** What happened in a registry, in order. The feed for devices reads item heads by `seq`; this is the memory of who did what. */
+export const changes = sqliteTable(
+  'changes',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    seq: integer().notNull(),
+    at: integer().notNull(),
+    type: text()
+      .$type<
+        'created' | 'edited' | 'renamed' | 'enabled' | 'disabled' | 'removed' | 'restored' | 'guidelines'
+      >()
+      .notNull(),
+    itemId: text('item_id'),
+    kind: text().$type<Kind>(),
+    name: text(),
+    revision: integer(),
+    author: text({ mode: 'json' }).$type<Author>().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.accountId, t.seq] }), index('changes_of_item').on(t.itemId, t.seq)],
+);
+
+/** A row that breaks its CHECK aborts the batch it is in: how a batch refuses to run against a head that has moved. */
+export const guards = sqliteTable('guards', { holds: integer().notNull() }, (t) => [
+  check('guard_holds', sql`${t.holds} = 1`),
+]);
+
+/** `ask` matches that the account has confirmed to be no credentials, by SHA-256 of the match. */
+export const confirmations = sqliteTable(
+  'confirmations',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    itemId: text('item_id').notNull(),
+    rule: text().notNull(),
+    match: text().notNull(),
+    author: text({ mode: 'json' }).$type<Author>().notNull(),
+    at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.accountId, t.itemId, t.rule, t.match] })],
+);
+
+export const tokens = sqliteTable('tokens', {
+  id: text().primaryKey(),
+  accountId: text('account_id')
+    .notNull()
+    .references(() => accounts.id),
+  /** SHA-256 of the token; the token itself is shown once and kept nowhere. */
+  hash: text().notNull().unique(),
+  name: text().notNull(),
+  scopes: text({ mode: 'json' }).$type<Scope[]>().notNull(),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at'),
+  lastUsedAt: integer('last_used_at'),
+  revokedAt: integer('revoked_at'),
+});
+
+export const devices = sqliteTable(
+  'devices',
+  {
+    id: text().primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    name: text().notNull(),
+    platform: text().notNull(),
+    /** RFC 7638 thumbprint of the device's key. */
+    thumbprint: text().notNull().unique(),
+    pairedAt: integer('paired_at').notNull(),
+    lastSeenAt: integer('last_seen_at'),
+    revokedAt: integer('revoked_at'),
+    /** Sequence up to which the device has reported. */
+    reportedSeq: integer('reported_seq'),
+    agentVersion: text('agent_version'),
+  },
+  (t) => [index('devices_of_account').on(t.accountId)],
+);
+
+export const deviceTokens = sqliteTable('device_tokens', {
+  hash: text().primaryKey(),
+  deviceId: text('device_id')
+    .notNull()
+    .references(() => devices.id),
+  expiresAt: integer('expires_at').notNull(),
+});
+
+export const pairings = sqliteTable(
+  'pairings',
+  {
+    /** SHA-256 of the device code. */
+    deviceCode: text('device_code').primaryKey(),
+    userCode: text('user_code').notNull().unique(),
+    jwk: text({ mode: 'json' }).$type<PublicJwk>().notNull(),
+    thumbprint: text().notNull(),
+    name: text().notNull(),
+    platform: text().notNull(),
+    place: text().notNull(),
+    madeAt: integer('made_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    lastPollAt: integer('last_poll_at'),
+    state: text().$type<'pending' | 'approved' | 'denied' | 'used'>().notNull(),
+    accountId: text('account_id'),
+    approvedBy: text('approved_by', { mode: 'json' }).$type<Author>(),
+  },
+  (t) => [index('pairings_by_place').on(t.place, t.madeAt)],
+);
+
+/** Wrong pairing codes typed by an account: five in ten minutes lock it. */
+export const codeMisses = sqliteTable(
+  'code_misses',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    at: integer().notNull(),
+  },
+  (t) => [index('code_misses_in_order').on(t.accountId, t.at)],
+);
+
+/** Ids of DPoP proofs already seen: a second insert aborts the request's first batch (RFC 9449 section 11.1). */
+export const proofs = sqliteTable(
+  'proofs',
+  {
+    thumbprint: text().notNull(),
+    jti: text().notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.thumbprint, t.jti] }), index('proofs_by_expiry').on(t.expiresAt)],
+);
+
+export const folderReports = sqliteTable(
+  'folder_reports',
+  {
+    deviceId: text('device_id')
+      .notNull()
+      .references(() => devices.id),
+    path: text().notNull(),
+    kind: text().$type<Kind>().notNull(),
+    clients: text({ mode: 'json' }).$type<string[]>().notNull(),
+    state: text().$type<'written' | 'failed'>().notNull(),
+    message: text(),
+    at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.deviceId, t.path, t.kind] })],
+);
+
+/** What a device has of an item in one folder, by the bytes it read back. */
+export const folderItems = sqliteTable(
+  'folder_items',
+  {
+    deviceId: text('device_id')
+      .notNull()
+      .references(() => devices.id),
+    path: text().notNull(),
+    kind: text().$type<Kind>().notNull(),
+    itemId: text('item_id').notNull(),
+    name: text().notNull(),
+    state: text().$type<ReportedItem['state']>().notNull(),
+    revision: integer(),
+    digest: text(),
+    message: text(),
+    at: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.deviceId, t.path, t.kind, t.itemId] }),
+    index('folder_items_of_item').on(t.itemId),
+    index('folder_items_odd').on(t.deviceId, t.state),
+  ],
+);
+
+export const deviceEvents = sqliteTable(
+  'device_events',
+  {
+    deviceId: text('device_id')
+      .notNull()
+      .references(() => devices.id),
+    id: text().notNull(),
+    receivedAt: integer('received_at').notNull(),
+    itemId: text('item_id').notNull(),
+    event: text({ mode: 'json' }).$type<DeviceEvent>().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.deviceId, t.id] }),
+    index('device_events_in_order').on(t.deviceId, t.receivedAt),
+    index('device_events_of_item').on(t.itemId, t.receivedAt),
+  ],
+);
+
+export const clientsSeen = sqliteTable(
+  'clients_seen',
+  {
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    /** Empty when the session came without a device. */
+    deviceId: text('device_id').notNull(),
+    name: text().notNull(),
+    version: text().notNull(),
+    firstSeenAt: integer('first_seen_at').notNull(),
+    lastSeenAt: integer('last_seen_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.accountId, t.deviceId, t.name, t.version] })],
+);

@@ -1,0 +1,112 @@
+import { and, count, eq, gt, ne, sql } from 'drizzle-orm';
+import type { PairingRequest } from '../../schema/api.ts';
+import { RegistryError } from '../../schema/errors.ts';
+import { fingerprintWords } from '../../schema/fingerprint.ts';
+import { brokenConstraint } from '../db/client.ts';
+import { codeMisses, devices, pairings } from '../db/tables.ts';
+import { type Context, newId } from './context.ts';
+
+const MISSES = 5;
+const MISS_WINDOW_MS = 10 * 60_000;
+
+/** What the person who types a code is shown before approving. Wrong codes count: five in ten minutes lock the account. */
+export async function showPairing(ctx: Context, userCode: string): Promise<PairingRequest> {
+  return describe(await openCode(ctx, userCode));
+}
+
+/** Lets a waiting device into the caller's account. */
+export async function approvePairing(ctx: Context, userCode: string): Promise<PairingRequest> {
+  const pairing = await openCode(ctx, userCode);
+  const { accountId } = ctx.actor;
+  const now = ctx.now();
+  const waits = sql`exists (select 1 from ${pairings} where ${pairings.deviceCode} = ${pairing.deviceCode} and ${pairings.state} = 'pending' and ${pairings.expiresAt} > ${now})`;
+  try {
+    const [, approved] = await ctx.batch([
+      ctx.db.run(
+        sql`insert into ${devices} (id, account_id, name, platform, thumbprint, paired_at)
+          select ${newId()}, ${accountId}, ${pairing.name}, ${pairing.platform}, ${pairing.thumbprint}, ${now} where ${waits}`,
+      ),
+      ctx.db
+        .update(pairings)
+        .set({ state: 'approved', accountId, approvedBy: ctx.author })
+        .where(and(eq(pairings.deviceCode, pairing.deviceCode), eq(pairings.state, 'pending')))
+        .returning({ state: pairings.state }),
+    ]);
+    if (approved.length === 0) throw settled(pairing.state);
+  } catch (error) {
+    if (brokenConstraint(error)?.startsWith('UNIQUE devices.')) {
+      throw new RegistryError(
+        'access_denied',
+        'A device with this key is paired already, or was once; pair again with a new key.',
+      );
+    }
+    throw error;
+  }
+  return { ...describe(pairing), state: 'approved' };
+}
+
+/** Refuses a waiting device. */
+export async function denyPairing(ctx: Context, userCode: string): Promise<PairingRequest> {
+  const pairing = await openCode(ctx, userCode);
+  const denied = await ctx.db
+    .update(pairings)
+    .set({ state: 'denied' })
+    .where(and(eq(pairings.deviceCode, pairing.deviceCode), eq(pairings.state, 'pending')))
+    .returning({ state: pairings.state });
+  if (denied.length === 0) throw settled(pairing.state);
+  return { ...describe(pairing), state: 'denied' };
+}
+
+type Pairing = typeof pairings.$inferSelect;
+
+async function openCode(ctx: Context, typed: string): Promise<Pairing> {
+  const letters = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
+  const code = `${letters.slice(0, 4)}-${letters.slice(4)}`;
+  const [[pairing], [missed]] = await ctx.batch([
+    ctx.db
+      .select()
+      .from(pairings)
+      .where(and(eq(pairings.userCode, code), gt(pairings.expiresAt, ctx.now()), ne(pairings.state, 'used'))),
+    ctx.db
+      .select({ n: count() })
+      .from(codeMisses)
+      .where(and(eq(codeMisses.accountId, ctx.account), gt(codeMisses.at, ctx.now() - MISS_WINDOW_MS))),
+  ]);
+  ctx.require('devices:write');
+  if (missed && missed.n >= MISSES) {
+    throw new RegistryError(
+      'rate_limited',
+      'Five wrong pairing codes in ten minutes: approving is locked for a while; start pairing again later.',
+      {
+        retry_after_s: MISS_WINDOW_MS / 1000,
+      },
+    );
+  }
+  if (!pairing || (pairing.accountId !== null && pairing.accountId !== ctx.actor.accountId)) {
+    await ctx.db.insert(codeMisses).values({ accountId: ctx.actor.accountId, at: ctx.now() });
+    throw new RegistryError(
+      'not_found',
+      `No device waits with the code ${code}; read the code on the device again, it lives ten minutes.`,
+    );
+  }
+  return pairing;
+}
+
+function settled(state: Pairing['state']): RegistryError {
+  return new RegistryError(
+    'expired_token',
+    `This code was ${state === 'pending' ? 'used' : state} already; start pairing again on the device.`,
+  );
+}
+
+function describe(pairing: Pairing): PairingRequest {
+  return {
+    user_code: pairing.userCode,
+    name: pairing.name,
+    platform: pairing.platform,
+    fingerprint: fingerprintWords(pairing.thumbprint),
+    place: pairing.place,
+    made_at: pairing.madeAt,
+    state: pairing.state,
+  };
+}

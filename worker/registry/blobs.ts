@@ -1,0 +1,57 @@
+import { and, eq, inArray } from 'drizzle-orm';
+import { sha256 } from '../../schema/digest.ts';
+import { RegistryError } from '../../schema/errors.ts';
+import { LIMITS } from '../../schema/item.ts';
+import { blobs } from '../db/tables.ts';
+import type { LoadBlobs } from './content.ts';
+import type { Context } from './context.ts';
+
+/** The bytes with this digest, of the caller's own account. */
+export async function getBlob(ctx: Context, digest: string): Promise<Uint8Array> {
+  const [rows] = await ctx.batch([
+    ctx.db
+      .select({ bytes: blobs.bytes })
+      .from(blobs)
+      .where(and(eq(blobs.accountId, ctx.account), eq(blobs.digest, digest))),
+  ]);
+  ctx.require('skills:read');
+  const [row] = rows;
+  if (!row) throw new RegistryError('not_found', `There is no content with the digest ${digest}.`);
+  return row.bytes;
+}
+
+/**
+ * Keeps bytes until an item is committed by digest; ones that no revision names are dropped a day later. Credentials are
+ * looked for when they are committed.
+ */
+export async function putBlob(ctx: Context, digest: string, bytes: Uint8Array): Promise<void> {
+  if (bytes.length > LIMITS.fileBytes) {
+    throw new RegistryError(
+      'too_large',
+      `The content has ${bytes.length} bytes, and a file may have ${LIMITS.fileBytes} (1 MiB); make it smaller.`,
+    );
+  }
+  if ((await sha256(bytes)) !== digest) {
+    throw new RegistryError(
+      'invalid_input',
+      `The content sent does not have the digest ${digest}; compute its SHA-256 again.`,
+    );
+  }
+  const { accountId } = await ctx.enter();
+  ctx.require('skills:write');
+  await ctx.db
+    .insert(blobs)
+    .values({ accountId, digest, size: bytes.length, bytes, storedAt: ctx.now() })
+    .onConflictDoNothing();
+}
+
+/** For `prepareContent`: the bytes of the caller's account for some digests, in one round trip. */
+export function loadBlobs(ctx: Context): LoadBlobs {
+  return async (digests) => {
+    const rows = await ctx.db
+      .select({ digest: blobs.digest, bytes: blobs.bytes })
+      .from(blobs)
+      .where(and(eq(blobs.accountId, ctx.account), inArray(blobs.digest, [...new Set(digests)])));
+    return new Map(rows.map((row) => [row.digest, row.bytes]));
+  };
+}

@@ -1,0 +1,29 @@
+import type { Client } from '@libsql/client/web';
+import { sha256 } from '../../schema/digest.ts';
+import { openDatabase } from '../db/client.ts';
+import { accounts, tokens } from '../db/tables.ts';
+import { ALL_SCOPES, newId, newSecret } from './context.ts';
+
+/**
+ * Creates the first account with its registry and an API token that has every scope. Does nothing when there is an
+ * account. Returns the token, which is kept nowhere else.
+ */
+export async function bootstrapAccount(client: Client, now = Date.now()): Promise<{ token: string } | null> {
+  const db = openDatabase(client);
+  const [existing] = await db.select({ id: accounts.id }).from(accounts).limit(1);
+  if (existing) return null;
+  const token = `sk_${newSecret()}`;
+  const accountId = newId();
+  await db.batch([
+    db.insert(accounts).values({ id: accountId, name: 'owner', epoch: newId().slice(0, 12), createdAt: now }),
+    db.insert(tokens).values({
+      id: newId(),
+      accountId,
+      hash: await sha256(token),
+      name: 'owner',
+      scopes: [...ALL_SCOPES],
+      createdAt: now,
+    }),
+  ]);
+  return { token };
+}

@@ -1,0 +1,90 @@
+import type { z } from 'zod';
+import type { CreateBody } from '../../schema/api.ts';
+import { composeItem } from '../../schema/compose.ts';
+import { RegistryError } from '../../schema/errors.ts';
+import { MAIN_FILE } from '../../schema/item.ts';
+import { isItemName, suggestName } from '../../schema/name.ts';
+import { loadBlobs } from './blobs.ts';
+import { type Commit, commit, HeadMoved, type Written } from './commit.ts';
+import { checkContent } from './confirm.ts';
+import { prepareContent } from './content.ts';
+import { type Context, newId } from './context.ts';
+import { tryReadHead } from './head.ts';
+
+/**
+ * Writes a new item, from name, description and instructions or from files. A name that a removed item holds is taken
+ * up again: the new content follows that item's last revision.
+ * @throws RegistryError `name_taken`, `name_change`, `credential`, `confirmation_required`, those of `prepareContent`
+ */
+export async function createItem(ctx: Context, input: z.infer<typeof CreateBody>): Promise<Written> {
+  await ctx.enter();
+  ctx.require('skills:write');
+  const { kind } = input;
+  const content = await prepareContent({
+    kind,
+    parent: [],
+    changes: input.files ?? composed(input),
+    fallbackName: input.name ?? input.fallback_name ?? '',
+    load: loadBlobs(ctx),
+  });
+  if (input.name !== undefined && content.name !== input.name) {
+    throw new RegistryError(
+      'name_change',
+      `The item is called ${input.name}, but the name in its ${MAIN_FILE[kind]} is ${content.name}; make both the same.`,
+      { field: 'name' },
+    );
+  }
+  const found = await tryReadHead(ctx, { kind, name: content.name });
+  const head = found?.head ?? null;
+  if (head && head.state !== 'removed') {
+    throw new RegistryError(
+      'name_taken',
+      `There is already a ${kind} named ${content.name}; choose another name or edit that one.`,
+      {
+        field: 'name',
+        current_revision: head.revision,
+      },
+    );
+  }
+  const id = head?.id ?? newId();
+  const also = await checkContent(ctx, { id, content, confirm: input.confirm ?? [] });
+  const write: Commit = { id, head, content, state: 'active', types: ['created'], also };
+  try {
+    return await commit(ctx, write);
+  } catch (error) {
+    if (!(error instanceof HeadMoved)) throw error;
+    throw new RegistryError(
+      'name_taken',
+      `A ${kind} named ${content.name} was created at the same moment; choose another name or edit that one.`,
+      {
+        field: 'name',
+      },
+    );
+  }
+}
+
+function composed(input: z.infer<typeof CreateBody>) {
+  const { kind, name, description, instructions } = input;
+  if (name === undefined || description === undefined || instructions === undefined) {
+    const missing = Object.entries({ name, description, instructions }).flatMap(([key, value]) =>
+      value === undefined ? [key] : [],
+    );
+    throw new RegistryError(
+      'invalid_input',
+      `A new ${kind} is made from files or from name, description and instructions; ${missing.join(' and ')} missing.`,
+      {
+        field: missing[0] ?? 'name',
+      },
+    );
+  }
+  if (!isItemName(name)) {
+    throw new RegistryError(
+      'invalid_name',
+      `${JSON.stringify(name)} is no valid name: use 1 to 64 of a-z, 0-9 and single hyphens, such as ${suggestName(name) ?? 'my-skill'}.`,
+      {
+        field: 'name',
+      },
+    );
+  }
+  return { [MAIN_FILE[kind]]: { text: composeItem({ kind, name, description, instructions }) } };
+}

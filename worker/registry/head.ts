@@ -1,0 +1,123 @@
+import { and, eq, inArray, type SQL } from 'drizzle-orm';
+import { RegistryError } from '../../schema/errors.ts';
+import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
+import { blobs, files, items } from '../db/tables.ts';
+import type { Context } from './context.ts';
+
+/** An item's current state with its files, as read before a write. */
+export type Head = Item;
+
+export interface ItemRef {
+  /** Without it the name must belong to one kind only. */
+  readonly kind?: Kind | undefined;
+  readonly name: string;
+}
+
+/** Columns that make an `ItemSummary`, for every query that lists items. */
+export const summaryColumns = {
+  id: items.id,
+  kind: items.kind,
+  name: items.name,
+  description: items.description,
+  state: items.state,
+  revision: items.revision,
+  digest: items.digest,
+  flags: items.flags,
+  updated_at: items.updatedAt,
+} as const;
+
+const fileColumns = {
+  path: files.path,
+  digest: files.digest,
+  size: files.size,
+  executable: files.executable,
+} as const;
+
+/** An item with its files and the bytes of its main file, in one round trip. */
+export async function readHead(ctx: Context, ref: ItemRef): Promise<{ head: Head; main: Uint8Array }> {
+  const found = await tryReadHead(ctx, ref);
+  if (!found) throw notFound(ref);
+  return found;
+}
+
+/** As {@link readHead}; null when there is no such item. Removed items are found too. */
+export async function tryReadHead(
+  ctx: Context,
+  ref: ItemRef,
+): Promise<{ head: Head; main: Uint8Array } | null> {
+  const named = namedItem(ctx, ref);
+  const [rows, fileRows, mainRows] = await ctx.batch([
+    ctx.db.select(summaryColumns).from(items).where(named),
+    ctx.db
+      .select({ item: items.id, ...fileColumns })
+      .from(items)
+      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
+      .where(named)
+      .orderBy(files.path),
+    ctx.db
+      .select({ item: items.id, bytes: blobs.bytes })
+      .from(items)
+      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
+      .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
+      .where(and(named, inArray(files.path, Object.values(MAIN_FILE)))),
+  ]);
+  const summary = pick(rows, ref);
+  if (!summary) return null;
+  const main = mainRows.find((row) => row.item === summary.id);
+  if (!main)
+    throw new RegistryError('internal', `The content of ${summary.name} is missing from the registry.`);
+  return {
+    head: { ...summary, files: fileRows.filter((row) => row.item === summary.id).map(toFile) },
+    main: main.bytes,
+  };
+}
+
+export function namedItem(ctx: Context, { kind, name }: ItemRef): SQL | undefined {
+  return and(eq(items.accountId, ctx.account), eq(items.name, name), kind && eq(items.kind, kind));
+}
+
+/** The one item that is meant. Among a skill and a persona of one name, one that is not removed wins over one that is. */
+export function pick(rows: readonly ItemSummary[], ref: ItemRef): ItemSummary | null {
+  const present = rows.filter((row) => row.state !== 'removed');
+  if (present.length > 1) {
+    throw new RegistryError(
+      'ambiguous_name',
+      `${ref.name} is both a skill and a persona; say which with kind.`,
+      { field: 'kind' },
+    );
+  }
+  return present[0] ?? rows[0] ?? null;
+}
+
+export function notFound(ref: ItemRef): RegistryError {
+  return new RegistryError(
+    'not_found',
+    `There is no ${ref.kind ?? 'skill or persona'} named ${ref.name}; list the items to see what there is.`,
+  );
+}
+
+/** What differs between the revision that a caller knew and the current one: who must merge looks there. */
+export async function conflict(ctx: Context, head: Head, expected: number): Promise<RegistryError> {
+  const known = await ctx.db
+    .select(fileColumns)
+    .from(files)
+    .where(and(eq(files.itemId, head.id), eq(files.revision, expected)));
+  const now = new Map(head.files.map((file) => [file.path, `${file.digest} ${file.executable}`]));
+  const then = new Map(known.map((file) => [file.path, `${file.digest} ${file.executable}`]));
+  const differs = [...new Set([...now.keys(), ...then.keys()])]
+    .filter((path) => now.get(path) !== then.get(path))
+    .sort();
+  const what =
+    differs.length > 0
+      ? ` (${differs.length > 3 ? `${differs.length} files differ` : `${differs.join(', ')} differ${differs.length === 1 ? 's' : ''}`})`
+      : '';
+  return new RegistryError(
+    'conflict',
+    `${head.name} is at revision ${head.revision}, but this change is based on revision ${expected}${what}; read the current one, apply the change to it and send it again.`,
+    { current_revision: head.revision, differs },
+  );
+}
+
+function toFile({ path, digest, size, executable }: FileEntry & { item: string }): FileEntry {
+  return { path, digest, size, executable };
+}

@@ -1,0 +1,130 @@
+import { and, count, eq, gt, lt } from 'drizzle-orm';
+import type { Paired } from '../../schema/api.ts';
+import { sha256 } from '../../schema/digest.ts';
+import { RegistryError } from '../../schema/errors.ts';
+import { accounts, devices, pairings } from '../db/tables.ts';
+import { newSecret, type Surroundings } from './context.ts';
+import { batchWithProof, type Proof } from './proof.ts';
+
+/** RFC 8628 section 3.2, seconds. */
+export const PAIRING_LIFE_S = 600;
+export const POLL_INTERVAL_S = 5;
+
+/** Twenty consonants: no vowel, so no word; nothing that reads like a digit (RFC 8628 section 6.1). */
+const CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const PENDING_PER_PLACE = 20;
+
+interface Start {
+  readonly name: string;
+  readonly platform: string;
+  /** Where the request came from, as the network tells: for the person who approves. */
+  readonly place: string;
+}
+
+/**
+ * A new device asks to be paired. It proves that it holds its key; a person approves the short code.
+ * @throws RegistryError `rate_limited` when too many requests from one place wait
+ */
+export async function startPairing(
+  around: Surroundings,
+  proof: Proof,
+  { name, platform, place }: Start,
+): Promise<{ deviceCode: string; userCode: string }> {
+  const { db } = around;
+  const madeAt = around.now();
+  const [, [waiting]] = await batchWithProof(around, proof, [
+    db.delete(pairings).where(lt(pairings.expiresAt, madeAt - PAIRING_LIFE_S * 1000)),
+    db
+      .select({ n: count() })
+      .from(pairings)
+      .where(and(eq(pairings.place, place), gt(pairings.expiresAt, madeAt), eq(pairings.state, 'pending'))),
+  ]);
+  if (waiting && waiting.n >= PENDING_PER_PLACE) {
+    throw new RegistryError(
+      'rate_limited',
+      'Too many pairing requests from this place are waiting; approve or let them expire, then try again.',
+      { retry_after_s: PAIRING_LIFE_S },
+    );
+  }
+  const deviceCode = newSecret();
+  const userCode = newUserCode();
+  await db.insert(pairings).values({
+    deviceCode: await sha256(deviceCode),
+    userCode,
+    jwk: proof.jwk,
+    thumbprint: proof.thumbprint,
+    name,
+    platform,
+    place,
+    madeAt,
+    expiresAt: madeAt + PAIRING_LIFE_S * 1000,
+    state: 'pending',
+  });
+  return { deviceCode, userCode };
+}
+
+/**
+ * The device asks whether it was approved, proving the key that asked. Success is given once.
+ * @throws RegistryError `authorization_pending`, `slow_down`, `access_denied`, `expired_token` (RFC 8628 section 3.5)
+ */
+export async function pollPairing(around: Surroundings, proof: Proof, deviceCode: string): Promise<Paired> {
+  const { db } = around;
+  const now = around.now();
+  const code = eq(pairings.deviceCode, await sha256(deviceCode));
+  const [[pairing]] = await batchWithProof(around, proof, [
+    db.select().from(pairings).where(code),
+    db.update(pairings).set({ lastPollAt: now }).where(code),
+  ]);
+  if (!pairing || pairing.thumbprint !== proof.thumbprint || pairing.state === 'used') {
+    throw new RegistryError(
+      'expired_token',
+      'This pairing code is not known, or was used already; start pairing again.',
+    );
+  }
+  if (pairing.state === 'denied')
+    throw new RegistryError('access_denied', 'The pairing was denied; start again if that was a mistake.');
+  if (pairing.expiresAt <= now)
+    throw new RegistryError(
+      'expired_token',
+      'The pairing code expired before anyone approved it; start pairing again.',
+    );
+  if (pairing.state === 'pending') {
+    // A second of grace, for a device that counts its five seconds from when it sent the last question.
+    if (pairing.lastPollAt !== null && now - pairing.lastPollAt < (POLL_INTERVAL_S - 1) * 1000) {
+      throw new RegistryError(
+        'slow_down',
+        `The device asked again too soon; wait ${POLL_INTERVAL_S} seconds between questions.`,
+        { retry_after_s: POLL_INTERVAL_S },
+      );
+    }
+    throw new RegistryError('authorization_pending', 'The pairing waits for approval.', {
+      retry_after_s: POLL_INTERVAL_S,
+    });
+  }
+  const [used] = await db
+    .update(pairings)
+    .set({ state: 'used' })
+    .where(and(code, eq(pairings.state, 'approved')))
+    .returning({ accountId: pairings.accountId });
+  if (!used?.accountId)
+    throw new RegistryError('expired_token', 'This pairing code was used already; start pairing again.');
+  const [device, account] = await Promise.all([
+    db
+      .select({ id: devices.id, name: devices.name })
+      .from(devices)
+      .where(eq(devices.thumbprint, proof.thumbprint)),
+    db.select({ name: accounts.name }).from(accounts).where(eq(accounts.id, used.accountId)),
+  ]);
+  if (!device[0] || !account[0]) throw new RegistryError('internal', 'The approved device is missing.');
+  return { device: device[0].id, name: device[0].name, account: account[0].name };
+}
+
+/** Eight of the twenty letters as XXXX-XXXX, drawn without bias. */
+function newUserCode(): string {
+  const letters: string[] = [];
+  while (letters.length < 8) {
+    const [byte = 255] = crypto.getRandomValues(new Uint8Array(1));
+    if (byte < 240) letters.push(CODE_LETTERS[byte % CODE_LETTERS.length] as string);
+  }
+  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
+}

@@ -1,0 +1,127 @@
+import { and, desc, eq, ne, sql } from 'drizzle-orm';
+import { RegistryError } from '../../schema/errors.ts';
+import { decodeText } from '../../schema/frontmatter.ts';
+import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
+import { blobs, files, items } from '../db/tables.ts';
+import type { Context } from './context.ts';
+import { type ItemRef, namedItem, notFound, pick, summaryColumns } from './head.ts';
+
+/** Every item, skills first, each kind by name in byte order; removed ones only on request. */
+export async function listItems(
+  ctx: Context,
+  { kind, removed = false }: { kind?: Kind | undefined; removed?: boolean },
+): Promise<ItemSummary[]> {
+  const [rows] = await ctx.batch([
+    ctx.db
+      .select(summaryColumns)
+      .from(items)
+      .where(
+        and(
+          eq(items.accountId, ctx.account),
+          kind && eq(items.kind, kind),
+          removed ? undefined : ne(items.state, 'removed'),
+        ),
+      )
+      .orderBy(desc(items.kind), items.name),
+  ]);
+  ctx.require('skills:read');
+  return rows;
+}
+
+/** An item with the entries of its files. Removed items are found too. */
+export async function getItem(ctx: Context, ref: ItemRef): Promise<Item> {
+  const { summary, entries } = await readEntries(ctx, ref);
+  return { ...summary, files: entries };
+}
+
+export interface StoredFile {
+  readonly item: ItemSummary;
+  readonly entry: FileEntry;
+  readonly bytes: Uint8Array;
+}
+
+/** One file of an item's current revision, by default its main file, byte for byte. One round trip. */
+export async function getFile(ctx: Context, ref: ItemRef, path?: string): Promise<StoredFile> {
+  const named = namedItem(ctx, ref);
+  const [rows, found] = await ctx.batch([
+    ctx.db.select(summaryColumns).from(items).where(named),
+    ctx.db
+      .select({
+        item: items.id,
+        path: files.path,
+        digest: files.digest,
+        size: files.size,
+        executable: files.executable,
+        bytes: blobs.bytes,
+      })
+      .from(items)
+      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
+      .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
+      .where(and(named, path === undefined ? eq(files.path, MAIN_FILE_OF_ROW) : eq(files.path, path))),
+  ]);
+  ctx.require('skills:read');
+  const item = pick(rows, ref);
+  if (!item) throw notFound(ref);
+  const file = found.find((row) => row.item === item.id);
+  if (!file) {
+    throw new RegistryError(
+      'not_found',
+      `The ${item.kind} ${item.name} has no file ${path}; get the item to see its files.`,
+      { path: path ?? MAIN_FILE[item.kind] },
+    );
+  }
+  const { bytes, item: _, ...entry } = file;
+  return { item, entry, bytes };
+}
+
+/** As {@link getFile}, for readers of text: an agent over MCP. */
+export async function getText(
+  ctx: Context,
+  ref: ItemRef,
+  path?: string,
+): Promise<StoredFile & { text: string }> {
+  const file = await getFile(ctx, ref, path);
+  const text = decodeText(file.bytes);
+  if (text === null) {
+    throw new RegistryError(
+      'invalid_input',
+      `${file.entry.path} of ${file.item.name} is no text (${file.entry.size} bytes); it is on every paired device, and over the API by its digest ${file.entry.digest}.`,
+      {
+        path: file.entry.path,
+      },
+    );
+  }
+  return { ...file, text };
+}
+
+async function readEntries(
+  ctx: Context,
+  ref: ItemRef,
+): Promise<{ summary: ItemSummary; entries: FileEntry[] }> {
+  const named = namedItem(ctx, ref);
+  const [rows, entries] = await ctx.batch([
+    ctx.db.select(summaryColumns).from(items).where(named),
+    ctx.db
+      .select({
+        item: items.id,
+        path: files.path,
+        digest: files.digest,
+        size: files.size,
+        executable: files.executable,
+      })
+      .from(items)
+      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
+      .where(named)
+      .orderBy(files.path),
+  ]);
+  ctx.require('skills:read');
+  const summary = pick(rows, ref);
+  if (!summary) throw notFound(ref);
+  return {
+    summary,
+    entries: entries.flatMap(({ item, ...entry }) => (item === summary.id ? [entry] : [])),
+  };
+}
+
+/** The path of each row's own main file. */
+const MAIN_FILE_OF_ROW = sql`case ${items.kind} when 'skill' then ${MAIN_FILE.skill} else ${MAIN_FILE.persona} end`;

@@ -1,0 +1,45 @@
+import { replaceName } from '../../schema/compose.ts';
+import { RegistryError } from '../../schema/errors.ts';
+import { decodeText } from '../../schema/frontmatter.ts';
+import { MAIN_FILE } from '../../schema/item.ts';
+import { isItemName, suggestName } from '../../schema/name.ts';
+import { loadBlobs } from './blobs.ts';
+import type { Written } from './commit.ts';
+import { prepareContent } from './content.ts';
+import type { Context } from './context.ts';
+import type { ItemRef } from './head.ts';
+import { writeOnHead } from './write.ts';
+
+/**
+ * Gives an item another name, in the registry and in its front matter. Its history goes with it; devices replace the
+ * folder.
+ * @throws RegistryError `invalid_name`, `name_taken` (by a removed item too), `not_found`, `conflict`
+ */
+export function renameItem(ctx: Context, ref: ItemRef, to: string, expected: number): Promise<Written> {
+  if (!isItemName(to)) {
+    const suggestion = suggestName(to);
+    throw new RegistryError(
+      'invalid_name',
+      `${JSON.stringify(to)} is no valid name: use 1 to 64 of a-z, 0-9 and single hyphens${suggestion ? `, such as ${suggestion}` : ''}.`,
+      { field: 'to' },
+    );
+  }
+  return writeOnHead(ctx, ref, expected, async (head, main) => {
+    if (head.state === 'removed') {
+      throw new RegistryError(
+        'not_found',
+        `The ${head.kind} ${head.name} was removed; restore it before renaming it.`,
+      );
+    }
+    if (head.name === to) return null;
+    const path = MAIN_FILE[head.kind];
+    const content = await prepareContent({
+      kind: head.kind,
+      parent: head.files,
+      changes: { [path]: { text: replaceName(decodeText(main) ?? '', to) } },
+      fallbackName: to,
+      load: loadBlobs(ctx),
+    });
+    return { id: head.id, head, content, state: head.state, types: ['renamed'] };
+  });
+}

@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm';
+import { type FileEntry, MAIN_FILE, type State } from '../../schema/item.ts';
+import type { Statement } from '../db/client.ts';
+import type { Content } from './content.ts';
+import type { Context } from './context.ts';
+import type { Head } from './head.ts';
+
+/** Of each text file, so that one long log does not fill the index. */
+const INDEXED_CHARACTERS = 256 * 1024;
+
+interface Indexed {
+  readonly id: string;
+  readonly head: Head | null;
+  readonly content: Content | null;
+  readonly state: State;
+}
+
+/**
+ * Keeps the full-text index in step with a write, in the write's own batch: rows of files that changed are replaced, the
+ * others stay. `account` and `item` are indexed words, so that a look-up reads only its own account's rows.
+ */
+export function indexStatements(ctx: Context, { id, head, content, state }: Indexed): Statement[] {
+  const forget = ctx.db.run(sql`delete from search where search match ${`item:"${id}"`}`);
+  if (state === 'removed') return [forget];
+  const revived = head?.state === 'removed';
+  if (!content && !revived) return [];
+  const main = MAIN_FILE[content?.kind ?? (head as Head).kind];
+  const name = content?.name ?? (head as Head).name;
+  const description = content?.description ?? (head as Head).description;
+  const current = content?.files ?? (head as Head).files;
+  const texts = content?.texts ?? new Map<string, string>();
+
+  const kept = head && !revived ? unchanged(head.files, current, texts) : [];
+  const statements: Statement[] = [];
+  if (kept.length === 0) statements.push(forget);
+  else {
+    const stale = [...new Set([main, ...(head as Head).files.map((file) => file.path)])].filter(
+      (path) => path === main || !kept.includes(path),
+    );
+    statements.push(
+      ctx.db.run(
+        sql`delete from search where search match ${`item:"${id}"`} and path in (${sql.join(
+          stale.map((path) => sql`${path}`),
+          sql`, `,
+        )})`,
+      ),
+    );
+  }
+  for (const file of current) {
+    if (kept.includes(file.path) && file.path !== main) continue;
+    const text = texts.get(file.path);
+    const body =
+      text !== undefined
+        ? sql`${text.slice(0, INDEXED_CHARACTERS)}`
+        : sql`(select substr(cast(bytes as text), 1, ${INDEXED_CHARACTERS}) from blobs where account_id = ${ctx.account} and digest = ${file.digest} and instr(substr(bytes, 1, 4096), x'00') = 0)`;
+    statements.push(
+      ctx.db.run(
+        sql`insert into search (account, item, path, name, description, body) values (${ctx.account}, ${id}, ${file.path}, ${file.path === main ? name : ''}, ${file.path === main ? description : ''}, ${body})`,
+      ),
+    );
+  }
+  return statements;
+}
+
+function unchanged(
+  before: readonly FileEntry[],
+  after: readonly FileEntry[],
+  texts: ReadonlyMap<string, string>,
+): string[] {
+  const known = new Map(before.map((file) => [file.path, file.digest]));
+  return after
+    .filter((file) => known.get(file.path) === file.digest && !texts.has(file.path))
+    .map((file) => file.path);
+}
