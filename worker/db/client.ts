@@ -1,6 +1,7 @@
 import type { Client } from '@libsql/client/web';
 import type { BatchItem } from 'drizzle-orm/batch';
-import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql/web';
+import type { LibSQLDatabase } from 'drizzle-orm/libsql';
+import { drizzle } from 'drizzle-orm/libsql/web';
 
 export type Database = LibSQLDatabase;
 /** A statement built but not yet run, so that it can ride in a batch. */

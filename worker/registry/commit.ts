@@ -94,8 +94,8 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
           seq,
           createdAt: now,
           updatedAt: now,
-          ...(current as Required<typeof current>),
-        } as typeof items.$inferInsert),
+          ...current,
+        } as unknown as typeof items.$inferInsert),
   );
   if (content) {
     const { description, digest, flags, frontMatter } = content;

@@ -5,43 +5,44 @@ import type { Statement } from '../db/client.ts';
 import { confirmations } from '../db/tables.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
-import { assertNoCredentials } from './credentials.ts';
+import { findCredentials, refuseCredentials, type ScannedText } from './credentials.ts';
 
-/** Pseudo paths under which texts that are no files are named in a refusal. */
-const DESCRIPTION = 'description';
+/** Pseudo path under which name and description are named in a refusal. */
+const HEADER = 'description';
 
-interface Check {
-  readonly id: string;
-  readonly content: Content;
-  readonly confirm: readonly z.infer<typeof Confirmation>[];
-}
+type Confirmed = readonly z.infer<typeof Confirmation>[];
 
 /**
- * Refuses credentials in the texts that changed. A match of the level `ask` passes when this item's was confirmed before,
- * or is confirmed now by a caller with `items:confirm`; the statements returned keep that for later edits.
- * @throws RegistryError `credential`, `confirmation_required`
+ * Refuses credentials in the texts that changed. A match of the level `ask` passes when it was confirmed for this item
+ * before, or is confirmed now by a caller with `items:confirm`; the statements returned keep that for later edits.
+ * @throws RegistryError `credential`, `confirmation_required`, `insufficient_scope`
  */
-export async function checkContent(ctx: Context, { id, content, confirm }: Check): Promise<Statement[]> {
+export function checkContent(ctx: Context, id: string, content: Content, confirm: Confirmed = []): Promise<Statement[]> {
   const texts = [...content.texts].map(([path, text]) => ({ path, text }));
-  texts.push({ path: DESCRIPTION, text: `${content.name}\n${content.description}` });
+  texts.push({ path: HEADER, text: `${content.name}\n${content.description}` });
+  return checkTexts(ctx, id, texts, confirm);
+}
+
+/** As {@link checkContent}, for texts that are no item; `id` is what their confirmations are kept under. */
+export async function checkTexts(
+  ctx: Context,
+  id: string,
+  texts: readonly ScannedText[],
+  confirm: Confirmed = [],
+): Promise<Statement[]> {
   if (confirm.length > 0) ctx.require('items:confirm');
-  const found = await assertNoCredentials(texts, async () => [
-    ...confirm,
-    ...(await confirmedBefore(ctx, id)),
-  ]);
-  if (!found) return [];
+  const findings = await findCredentials(texts);
+  if (findings.length === 0) return [];
   const { accountId } = ctx.actor;
+  const before = await ctx.db
+    .select({ rule: confirmations.rule, match: confirmations.match })
+    .from(confirmations)
+    .where(and(eq(confirmations.accountId, accountId), eq(confirmations.itemId, id)));
+  refuseCredentials(findings, [...before, ...confirm], ctx.actor.scopes.includes('items:confirm'));
   return confirm.map(({ rule, match }) =>
     ctx.db
       .insert(confirmations)
       .values({ accountId, itemId: id, rule, match, author: ctx.author, at: ctx.now() })
       .onConflictDoNothing(),
   );
-}
-
-function confirmedBefore(ctx: Context, id: string) {
-  return ctx.db
-    .select({ rule: confirmations.rule, match: confirmations.match })
-    .from(confirmations)
-    .where(and(eq(confirmations.accountId, ctx.account), eq(confirmations.itemId, id)));
 }

@@ -47,7 +47,7 @@ export async function createItem(ctx: Context, input: z.infer<typeof CreateBody>
     );
   }
   const id = head?.id ?? newId();
-  const also = await checkContent(ctx, { id, content, confirm: input.confirm ?? [] });
+  const also = await checkContent(ctx, id, content, input.confirm);
   const write: Commit = { id, head, content, state: 'active', types: ['created'], also };
   try {
     return await commit(ctx, write);

@@ -45,7 +45,7 @@ export function editItem(ctx: Context, ref: ItemRef, input: Edit): Promise<Writt
     const [first, ...others] = types;
     if (first === undefined) return null;
     const also = content
-      ? await checkContent(ctx, { id: head.id, content, confirm: input.confirm ?? [] })
+      ? await checkContent(ctx, head.id, content, input.confirm)
       : [];
     return { id: head.id, head, content, state: next, types: [first, ...others], also };
   });

@@ -1,10 +1,11 @@
 import { eq, sql } from 'drizzle-orm';
-import type { Guidelines } from '../../schema/api.ts';
+import type { z } from 'zod';
+import type { Guidelines, GuidelinesBody } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { LIMITS } from '../../schema/item.ts';
 import { accounts, changes } from '../db/tables.ts';
+import { checkTexts } from './confirm.ts';
 import type { Context } from './context.ts';
-import { assertNoCredentials } from './credentials.ts';
 import { formatCursor } from './cursor.ts';
 
 /** The user's guidelines: what every client is told before the items. */
@@ -20,7 +21,7 @@ export async function getGuidelines(ctx: Context): Promise<Guidelines> {
 }
 
 /** Replaces the guidelines. At most 8,000 characters; credentials are refused as in an item. */
-export async function setGuidelines(ctx: Context, { text }: { text: string }): Promise<Guidelines> {
+export async function setGuidelines(ctx: Context, { text, confirm }: z.infer<typeof GuidelinesBody>): Promise<Guidelines> {
   if (text.length > LIMITS.guidelines) {
     throw new RegistryError(
       'too_large',
@@ -36,7 +37,7 @@ export async function setGuidelines(ctx: Context, { text }: { text: string }): P
     );
   const { accountId } = await ctx.enter();
   ctx.require('skills:write');
-  await assertNoCredentials([{ path: 'guidelines', text }], async () => []);
+  const confirmed = await checkTexts(ctx, 'guidelines', [{ path: 'guidelines', text }], confirm);
   const now = ctx.now();
   const seq = sql<number>`(select ${accounts.seq} from ${accounts} where ${accounts.id} = ${accountId})`;
   const [, , [account]] = await ctx.batch([
@@ -54,6 +55,7 @@ export async function setGuidelines(ctx: Context, { text }: { text: string }): P
       .select({ epoch: accounts.epoch, seq: accounts.seq })
       .from(accounts)
       .where(eq(accounts.id, accountId)),
+    ...confirmed,
   ]);
   if (account) ctx.defer(ctx.notify({ cursor: formatCursor(account) }));
   return { text, updated_at: now };

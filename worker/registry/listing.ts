@@ -1,0 +1,75 @@
+import { and, asc, count, eq, notInArray, sql } from 'drizzle-orm';
+import type { ClientRow } from '../../schema/clients.ts';
+import type { Kind } from '../../schema/item.ts';
+import { kindsLeftOut, type ListedItem, NAMED_MAX } from '../../schema/listing.ts';
+import { accounts, folderItems, folderReports, items } from '../db/tables.ts';
+import type { Context } from './context.ts';
+import { AS_WISHED } from './devices.ts';
+
+/** Of each description: enough for the listing's own cut, little enough that 400 of them travel lightly. */
+const DESCRIPTION_READ = 400;
+
+export interface Listing {
+  readonly items: ListedItem[];
+  readonly totals: Record<Kind, number>;
+  readonly guidelines: string;
+}
+
+interface Session {
+  readonly client: ClientRow | null;
+  /** Served to a WSL distribution, which does not see the device's folders. */
+  readonly wsl: boolean;
+}
+
+/**
+ * What a session is told of: active items without the kinds that its client already reads from folders on this very
+ * device, by the device's last report; items that the report shows as not on disk stay in. One round trip, whatever the
+ * number of items.
+ */
+export async function readListing(ctx: Context, { client, wsl }: Session): Promise<Listing> {
+  const active = and(eq(items.accountId, ctx.account), eq(items.state, 'active'));
+  const listed = {
+    id: items.id,
+    kind: items.kind,
+    name: items.name,
+    description: sql<string>`substr(${items.description}, 1, ${DESCRIPTION_READ})`,
+  };
+  const device = ctx.device ?? sql`''`;
+  const first = (kind: Kind) =>
+    ctx.db
+      .select(listed)
+      .from(items)
+      .where(and(active, eq(items.kind, kind)))
+      .orderBy(asc(items.name))
+      .limit(NAMED_MAX);
+  const [[account], skills, personas, counts, folders, exceptions] = await ctx.batch([
+    ctx.db.select({ guidelines: accounts.guidelines }).from(accounts).where(eq(accounts.id, ctx.account)),
+    first('skill'),
+    first('persona'),
+    ctx.db.select({ kind: items.kind, n: count() }).from(items).where(active).groupBy(items.kind),
+    ctx.db
+      .select({ kind: folderReports.kind, clients: folderReports.clients, state: folderReports.state })
+      .from(folderReports)
+      .where(eq(folderReports.deviceId, device)),
+    ctx.db
+      .selectDistinct(listed)
+      .from(folderItems)
+      .innerJoin(items, eq(items.id, folderItems.itemId))
+      .where(and(eq(folderItems.deviceId, device), notInArray(folderItems.state, [...AS_WISHED]), active)),
+  ]);
+  ctx.require('skills:read');
+  const out = kindsLeftOut({ client, hasDevice: ctx.device !== null, wsl, folders });
+  const total = (kind: Kind) => counts.find((row) => row.kind === kind)?.n ?? 0;
+  const shown = (kind: Kind, all: ListedItem[]) =>
+    out.has(kind) ? exceptions.filter((item) => item.kind === kind) : all;
+  const listedSkills = shown('skill', skills);
+  const listedPersonas = shown('persona', personas);
+  return {
+    items: [...listedSkills, ...listedPersonas],
+    totals: {
+      skill: out.has('skill') ? listedSkills.length : total('skill'),
+      persona: out.has('persona') ? listedPersonas.length : total('persona'),
+    },
+    guidelines: account?.guidelines ?? '',
+  };
+}
