@@ -20,13 +20,7 @@ interface Hit {
   readonly value: string;
 }
 
-type Report = (value: string, index: number) => void;
-interface Scanner {
-  readonly id: string;
-  readonly level: Finding['level'];
-  readonly words: readonly string[];
-  readonly scan: (text: string, report: Report) => void | Promise<void>;
-}
+type Report = (rule: string, level: Finding['level'], value: string, index: number) => void;
 
 const FINDINGS_SHOWN = 100;
 const PLACES_NAMED = 3;
@@ -36,50 +30,16 @@ secretLintProfiler.setEnabled(false);
 
 /**
  * The preset's rules, one by one. The preset itself brings `filter-comments`, which lets a comment inside the text
- * switch the scan off. Without a row in the table are also `gcp`, which opens the named path on this machine's disk,
- * and `privatekey`, which knows fewer keys than our own rule.
+ * switch the scan off. Left out are also `gcp`, which opens the named path on this machine's disk, and `privatekey`,
+ * which knows fewer keys than our own rule.
  */
-const secretlintScanners: Scanner[] = rules.flatMap((rule) => {
+const PRESET = rules.flatMap((rule) => {
   const id = rule.meta.id.replace('@secretlint/secretlint-rule-', '');
-  const known = SECRETLINT_RULES[id];
-  if (known === undefined) return [];
-  const scan = async (text: string, report: Report): Promise<void> => {
-    // Matches are taken from the rule directly: secretlint's list compares each one with all others.
-    const create: typeof rule.create = (context, options) =>
-      rule.create(
-        {
-          ...context,
-          report: ({ message, range }) => report(String(Object.values(message.data ?? {})[0]), range[0]),
-        },
-        options,
-      );
-    await lintSource({
-      // Without a path, rules for one kind of file look at all of them.
-      source: { content: text, contentType: 'text', filePath: '', ext: '.txt' },
-      options: {
-        config: { rules: [{ id: rule.meta.id, rule: { ...rule, create } }] },
-        noPhysicFilePath: true,
-      },
-    });
-  };
-  return [{ id, ...known, scan }];
+  const used = SECRETLINT_RULES[id];
+  return used === undefined ? [] : [{ id, ...used, rule }];
 });
-
-const ownScanners: Scanner[] = OWN_RULES.map(({ id, level, words, pattern }) => ({
-  id,
-  level,
-  words,
-  scan: (text, report) => {
-    for (const match of text.matchAll(pattern)) report(match[1] ?? match[0], match.index);
-  },
-}));
-
-// A value that two rules know is named by the first: the surer level, then the more exact rule.
-const SCANNERS = [...secretlintScanners, ...ownScanners].sort(
-  (a, b) => Number(a.level === 'ask') - Number(b.level === 'ask'),
-);
-const ANY_WORD = new RegExp(
-  [...new Set(SCANNERS.flatMap(({ words }) => words))].map((word) => word.replace(/[.+]/g, '\\$&')).join('|'),
+const PRESET_WORDS = new RegExp(
+  [...new Set(PRESET.flatMap(({ words }) => words))].map((word) => word.replace('.', '\\.')).join('|'),
   'g',
 );
 
@@ -102,17 +62,28 @@ export async function findCredentials(texts: readonly ScannedText[]): Promise<Fi
 }
 
 /**
- * Passes when the texts hold no credential, or only ones of level `ask` that are all confirmed and `mayConfirm` says
- * that this caller's confirmation counts. Else throws `credential` or `confirmation_required` with the open findings.
+ * {@link findCredentials} and {@link refuseCredentials} in one. What is `confirmed` counts only when the caller
+ * `mayConfirm`.
  */
 export async function assertNoCredentials(
   texts: readonly ScannedText[],
   confirmed: readonly Confirmation[],
   mayConfirm: boolean,
 ): Promise<void> {
-  const findings = await findCredentials(texts);
+  refuseCredentials(await findCredentials(texts), mayConfirm ? confirmed : [], mayConfirm);
+}
+
+/**
+ * Passes when there are no findings, or only ones of level `ask` that are all in `confirmed`, whose right to count the
+ * caller has checked. Else throws `credential` or `confirmation_required` with the open findings, 100 at most.
+ * `mayConfirm` says whether this caller could confirm: the sentence then says how.
+ */
+export function refuseCredentials(
+  findings: readonly Finding[],
+  confirmed: readonly Confirmation[],
+  mayConfirm: boolean,
+): void {
   const isConfirmed = ({ rule, match }: Finding): boolean =>
-    mayConfirm &&
     confirmed.some((confirmation) => confirmation.rule === rule && confirmation.match === match);
   const asked = findings.filter((finding) => finding.level === 'ask' && !isConfirmed(finding));
   const refused = findings.filter(({ level }) => level === 'refuse');
@@ -152,26 +123,49 @@ async function scan(text: string): Promise<Hit[]> {
 }
 
 async function scanAs(text: string): Promise<Hit[]> {
-  const present = wordsIn(text);
   const found: (Omit<Hit, 'line'> & { index: number })[] = [];
-  for (const { id, level, words, scan } of SCANNERS) {
-    if (words.length > 0 && !words.some((word) => present.has(word))) continue;
-    await scan(text, (value, index) => {
-      if (!isPlaceholder(value)) found.push({ rule: id, level, value, index });
-    });
+  const report: Report = (rule, level, value, index) => {
+    if (!isPlaceholder(value)) found.push({ rule, level, value, index });
+  };
+  for (const { id, level, pattern } of OWN_RULES) {
+    for (const match of text.matchAll(pattern)) report(id, level, match[1] ?? match[0], match.index);
   }
+  await scanWithPreset(text, report);
   if (found.length === 0) return [];
   const lineAt = lines(text);
   return found.map(({ index, ...hit }) => ({ ...hit, line: lineAt(index) }));
 }
 
-function wordsIn(text: string): Set<string> {
+async function scanWithPreset(text: string, report: Report): Promise<void> {
+  const present = presetWordsIn(text);
+  const used = PRESET.filter(({ words }) => words.some((word) => present.has(word)));
+  if (used.length === 0) return;
+  const collecting = used.map(({ id, level, rule }) => {
+    // Matches are taken from the rule itself: secretlint's own list compares each match with all others.
+    const create: typeof rule.create = (context, options) =>
+      rule.create(
+        {
+          ...context,
+          report: ({ message, range }) =>
+            report(id, level, String(Object.values(message.data ?? {})[0] ?? text.slice(...range)), range[0]),
+        },
+        options,
+      );
+    return { id: rule.meta.id, rule: { ...rule, create } };
+  });
+  await lintSource({
+    source: { content: text, contentType: 'text', filePath: 'text', ext: '' },
+    options: { config: { rules: collecting }, noPhysicFilePath: true },
+  });
+}
+
+function presetWordsIn(text: string): Set<string> {
   const present = new Set<string>();
-  ANY_WORD.lastIndex = 0;
-  for (let match = ANY_WORD.exec(text); match !== null; match = ANY_WORD.exec(text)) {
+  PRESET_WORDS.lastIndex = 0;
+  for (let match = PRESET_WORDS.exec(text); match !== null; match = PRESET_WORDS.exec(text)) {
     present.add(match[0]);
     // Words may overlap.
-    ANY_WORD.lastIndex = match.index + 1;
+    PRESET_WORDS.lastIndex = match.index + 1;
   }
   return present;
 }
@@ -191,18 +185,20 @@ function lines(text: string): (index: number) => number {
   };
 }
 
-/** The first hit of each value on each line. */
+/** One hit of each value on each line, in the order of lines: the surer level wins, then the first rule. */
 function distinct(hits: readonly Hit[]): Hit[] {
-  const first = new Map<string, Hit>();
+  const kept = new Map<string, Hit>();
   for (const hit of hits) {
     const key = `${hit.line}:${hit.value}`;
-    if (!first.has(key)) first.set(key, hit);
+    const other = kept.get(key);
+    if (other === undefined || (other.level === 'ask' && hit.level === 'refuse')) kept.set(key, hit);
   }
-  return [...first.values()];
+  return [...kept.values()].sort((a, b) => a.line - b.line);
 }
 
+/** The last two are the name and the number in the sample token of jwt.io, as base64 shows them. */
 const PLACEHOLDER =
-  /x{4}|X{4}|\*{3}|\.{3}|…|your[-_]|example|placeholder|redacted|<[^>]*>|[{}$]|123456|abcdef|@localhost|@127\.|:(?:pass|passwd|password|secret|test|token)@/i;
+  /x{4}|\*{3}|\.{3}|…|your[-_]|example|placeholder|redacted|<[^>]*>|[{}$]|123456|abcdef|@localhost|@127\.|:(?:pass|passwd|password|secret|test|token)@|kpvaG4gRG9l|xMjM0NTY3ODkw/i;
 
 /** Whether a matched value is text that stands for a secret, by its words or by less than 3.0 bits per character. */
 function isPlaceholder(value: string): boolean {
