@@ -17,6 +17,7 @@ export const POINTER =
 const OUTDATED = ' This list may be outdated: skills(action="list") is the current one.';
 const GUIDELINES_CALL = 'skills(action="guidelines")';
 const HEADINGS = { skill: 'Skills:', persona: 'Personas:' } as const satisfies Record<Kind, string>;
+const UNDESCRIBED = 'Descriptions of the others: skills(action="list")';
 /** Fewer characters of guidelines than this say nothing; the pointer alone stands for them. */
 const GUIDELINES_MIN = 80;
 const BREAK = '\n\n';
@@ -118,34 +119,32 @@ export function fitItems<T extends { id: string; kind: Kind }>(
 }
 
 function composeBlock(items: readonly ListedItem[], totals: Record<Kind, number>, room: number): string {
-  const total = totals.skill + totals.persona;
-  let named = nameable(items, room);
-  let left = named.left;
-  if (named.count < total) {
-    left = room - restLine(totals, true).length - 1;
-    if (left < 0) {
-      const counted = restLine(totals, false);
-      return counted.length <= room ? counted : '';
-    }
-    named = nameable(items, left);
-    left = named.left;
+  const complete = (count: number) => count === totals.skill + totals.persona;
+  let { count, left } = nameable(items, room);
+  if (!complete(count)) {
+    const counted = restLine(totals, false);
+    ({ count, left } = nameable(items, room - restLine(totals, true).length - 1));
+    if (count === 0) return counted.length <= room ? counted : '';
   }
+  const descriptions = items.slice(0, count).map((item) => fitDescription(item.description));
+  const wanted = descriptions.reduce((sum, description) => sum + description.length, 0);
+  const undescribed = complete(count) && wanted > left && UNDESCRIBED.length + 1 <= left;
+  if (undescribed) left -= UNDESCRIBED.length + 1;
 
   const lines: string[] = [];
   const rest = { ...totals };
-  let kind: Kind | undefined;
-  for (const item of items.slice(0, named.count)) {
-    if (item.kind !== kind) {
-      kind = item.kind;
-      lines.push(HEADINGS[kind]);
-    }
-    const described = `: ${fitDescription(item.description)}`;
-    const fits = described.length > 2 && described.length <= left;
-    if (fits) left -= described.length;
-    lines.push(fits ? item.name + described : item.name);
+  let previous: Kind | undefined;
+  for (const [index, { kind, name }] of items.slice(0, count).entries()) {
+    if (kind !== previous) lines.push(HEADINGS[kind]);
+    previous = kind;
     rest[kind] -= 1;
+    const description = descriptions[index] ?? '';
+    const fits = description.length <= left;
+    if (fits) left -= description.length;
+    lines.push(fits ? name + description : name);
   }
-  if (named.count < total) lines.push(restLine(rest, named.count > 0));
+  if (undescribed) lines.push(UNDESCRIBED);
+  if (!complete(count)) lines.push(restLine(rest, true));
   return lines.join('\n');
 }
 
@@ -176,10 +175,11 @@ function countKinds(items: readonly ListedItem[]): Record<Kind, number> {
   return { skill: items.length - personas, persona: personas };
 }
 
-/** One line, so that no description can pass for another item. */
+/** What follows the name; on one line, so that no description can pass for another item. */
 function fitDescription(description: string): string {
   const line = description.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length <= DESCRIPTION_CHARS ? line : cutAtWord(line, DESCRIPTION_CHARS);
+  if (line === '') return '';
+  return `: ${line.length <= DESCRIPTION_CHARS ? line : cutAtWord(line, DESCRIPTION_CHARS)}`;
 }
 
 /** Cuts at the last word that fits with its `…`; a text without blanks between two characters. */
