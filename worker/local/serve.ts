@@ -1,0 +1,187 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, createClient } from '@libsql/client/http';
+import {
+  convertV4MiniflareOptions,
+  Log,
+  LogLevel,
+  Miniflare,
+  MiniflareCoreError,
+  type Response,
+} from 'miniflare';
+import { parse } from 'smol-toml';
+import { bootstrapAccount } from '../registry/bootstrap.ts';
+import { bundleWorker } from './bundle.ts';
+import { databaseFile, ownerFile, readOwner, secretKey, writeOwner } from './data-folder.ts';
+import { SqlError } from './database.ts';
+import { createHrana, type Hrana } from './hrana.ts';
+import { migrateDatabase, NewerDatabaseError } from './migrate.ts';
+import { StartError } from './start-error.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface LocalOptions {
+  /** 0 takes any free port. */
+  port: number;
+  /** Folder of everything that is kept. Made when absent. */
+  data: string;
+  /** What the Worker writes to its console. */
+  log?: (line: string) => void;
+  /** Lets the Worker fetch from private and loopback addresses too. */
+  allowPrivateNetwork?: boolean;
+  entry?: string;
+  migrations?: string;
+  bootstrap?: (client: Client) => Promise<{ token: string } | null>;
+}
+
+export interface Local {
+  /** Origin, without a slash at the end. */
+  readonly url: string;
+  readonly ownerFile: string;
+  /** Null when the account is older than this run and its file is gone. */
+  readonly ownerToken: string | null;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything on this machine: database file, migrations, the Worker in workerd on 127.0.0.1. The first run
+ * makes the account and writes its token to `owner.json`.
+ * @throws StartError with one sentence when that cannot be; nothing is left running then.
+ */
+export async function startLocal(options: LocalOptions): Promise<Local> {
+  const data = resolve(options.data);
+  const hrana = openHrana(await databaseFile(data), data);
+  const client = createClient({ url: 'http://libsql', fetch: hrana.fetch });
+  let worker: Miniflare | null = null;
+  const stop = async (): Promise<void> => {
+    try {
+      await worker?.dispose();
+    } finally {
+      client.close();
+      hrana.close();
+    }
+  };
+  try {
+    await bringUpToDate(client, options.migrations ?? join(ROOT, 'migrations'), data);
+    worker = new Miniflare(await workerOptions(options, hrana, await secretKey(data)));
+    const url = (await ready(worker, options.port)).origin;
+    const made = await (options.bootstrap ?? bootstrapAccount)(client);
+    const kept = made ? null : await readOwner(data);
+    const token = made?.token ?? kept?.token ?? null;
+    if (token && kept?.url !== url) await writeOwner(data, { url, token });
+    return { url, ownerFile: ownerFile(data), ownerToken: token, stop };
+  } catch (error) {
+    // Disposing of a Worker that never got ready rejects with the reason that is thrown here anyway.
+    await stop().catch(() => undefined);
+    throw error;
+  }
+}
+
+function openHrana(file: string, data: string): Hrana {
+  try {
+    return createHrana({ file });
+  } catch (cause) {
+    if (!(cause instanceof SqlError)) throw cause;
+    switch (cause.code) {
+      case 'SQLITE_BUSY':
+        throw new StartError(
+          `Repertoire is already running on ${data}; stop it first, or choose another --data.`,
+          {
+            cause,
+          },
+        );
+      case 'SQLITE_NOTADB':
+      case 'SQLITE_CORRUPT':
+        throw new StartError(`${file} is no readable database; put back a copy from a backup.`, { cause });
+      default:
+        throw new StartError(
+          `${file} cannot be opened for writing; choose another folder with --data, or repair its permissions.`,
+          { cause },
+        );
+    }
+  }
+}
+
+async function bringUpToDate(client: Client, migrations: string, data: string): Promise<void> {
+  try {
+    await migrateDatabase(client, migrations);
+  } catch (cause) {
+    if (!(cause instanceof NewerDatabaseError)) throw cause;
+    throw new StartError(
+      `The database in ${data} is from a newer version of Repertoire; update this one to use it.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+async function ready(worker: Miniflare, port: number): Promise<URL> {
+  try {
+    return await worker.ready;
+  } catch (cause) {
+    if (!(cause instanceof MiniflareCoreError)) throw cause;
+    if (cause.code === 'ERR_ADDRESS_IN_USE') {
+      throw new StartError(
+        `Port ${port} is in use; choose another with --port, or stop what listens there.`,
+        { cause },
+      );
+    }
+    throw new StartError(`The Worker did not start on port ${port}: ${cause.message}`, { cause });
+  }
+}
+
+async function workerOptions({ entry, ...options }: LocalOptions, hrana: Hrana, key: string) {
+  const wrangler = parse(await readFile(join(ROOT, 'wrangler.toml'), 'utf8')) as {
+    name: string;
+    main: string;
+    compatibility_date: string;
+    compatibility_flags: string[];
+    durable_objects: { bindings: { name: string; class_name: string }[] };
+  };
+  const compatibility = {
+    modules: true,
+    compatibilityDate: wrangler.compatibility_date,
+    compatibilityFlags: wrangler.compatibility_flags,
+  };
+  return convertV4MiniflareOptions({
+    host: '127.0.0.1',
+    port: options.port,
+    // Without these two Miniflare calls home.
+    cf: false,
+    telemetry: { enabled: false },
+    log: new Log(LogLevel.NONE),
+    handleStructuredLogs: ({ message }) => options.log?.(message),
+    workers: [
+      {
+        ...compatibility,
+        name: wrangler.name,
+        script: await bundleWorker(entry ?? join(ROOT, wrangler.main)),
+        durableObjects: Object.fromEntries(
+          wrangler.durable_objects.bindings.map(({ name, class_name: className }) => [
+            name,
+            { className, useSQLite: true },
+          ]),
+        ),
+        bindings: { SECRET_KEY: key },
+        // Miniflare types its own Request and Response; they are the platform's in all that counts here.
+        serviceBindings: { LIBSQL: (request) => hrana.fetch(request as never) as never as Promise<Response> },
+        outboundService: 'outbound',
+      },
+      {
+        ...compatibility,
+        name: 'outbound',
+        script: 'export default { fetch: (request, env) => env.NETWORK.fetch(request) };',
+        serviceBindings: {
+          NETWORK: {
+            network: {
+              allow: options.allowPrivateNetwork ? ['public', 'private'] : ['public'],
+              tlsOptions: { trustBrowserCas: true },
+            },
+          },
+        },
+      },
+    ],
+  });
+}

@@ -1,0 +1,75 @@
+import { relative } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { type Local, startLocal } from './serve.ts';
+import { StartError } from './start-error.ts';
+
+interface Flags {
+  port: number;
+  data: string;
+  json?: true;
+}
+
+const program = new Command('npm start --')
+  .description('Runs Repertoire on this machine: database, migrations and the Worker.')
+  .option('--port <number>', 'port on 127.0.0.1', parsePort, 8787)
+  .option('--data <folder>', 'folder of everything that is kept', '.repertoire')
+  .option('--json', 'print what a script needs as one line of JSON')
+  .helpOption('--help', 'print this')
+  .action(run);
+
+await program.parseAsync();
+
+async function run({ port, data, json }: Flags): Promise<void> {
+  let local: Local;
+  try {
+    local = await startLocal({ port, data, log: (line) => process.stderr.write(`${line}\n`) });
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  process.stdout.write(`${json ? JSON.stringify(facts(local)) : summary(local)}\n`);
+  stopOnSignals(local);
+}
+
+function stopOnSignals(local: Local): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Miniflare's handlers end the process before the database is closed.
+    process.removeAllListeners(signal);
+    process.once(signal, () => {
+      // Impatience still passes through the exit hook that takes workerd along.
+      process.once(signal, () => process.exit(1));
+      void local.stop();
+    });
+  }
+}
+
+function facts({ url, ownerFile }: Local) {
+  return { url, mcp: `${url}/mcp`, pair: `npm run -s repertoire -- pair ${url}`, owner_file: ownerFile };
+}
+
+function summary(local: Local): string {
+  const { mcp, pair, owner_file: file } = facts(local);
+  const strong = (text: string) =>
+    process.stdout.isTTY && !process.env.NO_COLOR ? `\u001b[1m${text}\u001b[22m` : text;
+  const owner = local.ownerToken
+    ? relative('.', file) || file
+    : `${file} is gone; its token cannot be shown again`;
+  return [
+    '',
+    `${strong('Repertoire')} is running. Ctrl-C stops it.`,
+    '',
+    `  MCP URL      ${strong(mcp)}`,
+    `  Pair this    ${strong(pair)}`,
+    `  Owner token  ${owner}`,
+    '',
+  ].join('\n');
+}
+
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (!/^\d+$/.test(value) || port > 65_535)
+    throw new InvalidArgumentError('It is a number from 0 to 65535.');
+  return port;
+}
