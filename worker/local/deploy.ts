@@ -35,11 +35,8 @@ async function deploy(env: NodeJS.ProcessEnv, { data, dryRun = false }: Options)
     console.log('Bringing the database up to date …');
     await migrate(client);
     const origin = await upload(env, data, { DATABASE_URL: url, DATABASE_AUTH_TOKEN: authToken });
-    const made = await bootstrapAccount(client);
-    if (made) {
-      await writeOwner(data, { url: origin, token: made.token });
-      console.log(`\nOwner token    ${ownerFile(data)}`);
-    }
+    const made = await bootstrapAccount(client, (token) => writeOwner(data, { url: origin, token }));
+    if (made) console.log(`\nOwner token    ${ownerFile(data)}`);
     console.log(`MCP URL        ${origin}/mcp\nPair a device  repertoire pair ${origin}`);
   } finally {
     client.close();

@@ -32,7 +32,7 @@ export interface LocalOptions {
   allowPrivateNetwork?: boolean;
   entry?: string;
   migrations?: string;
-  bootstrap?: (client: Client) => Promise<{ token: string } | null>;
+  bootstrap?: (client: Client, keep: (token: string) => Promise<void>) => Promise<unknown>;
 }
 
 export interface Local {
@@ -66,11 +66,10 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     await bringUpToDate(client, options.migrations ?? join(ROOT, 'migrations'), data);
     worker = new Miniflare(await workerOptions(options, hrana, await secretKey(data)));
     const url = (await ready(worker, options.port)).origin;
-    const made = await (options.bootstrap ?? bootstrapAccount)(client);
-    const kept = made ? null : await readOwner(data);
-    const token = made?.token ?? kept?.token ?? null;
-    if (token && kept?.url !== url) await writeOwner(data, { url, token });
-    return { url, ownerFile: ownerFile(data), ownerToken: token, stop };
+    await (options.bootstrap ?? bootstrapAccount)(client, (token) => writeOwner(data, { url, token }));
+    const kept = await readOwner(data);
+    if (kept && kept.url !== url) await writeOwner(data, { ...kept, url });
+    return { url, ownerFile: ownerFile(data), ownerToken: kept?.token ?? null, stop };
   } catch (error) {
     // Disposing of a Worker that never got ready rejects with the reason that is thrown here anyway.
     await stop().catch(() => undefined);

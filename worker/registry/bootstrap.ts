@@ -5,14 +5,20 @@ import { accounts, tokens } from '../db/tables.ts';
 import { ALL_SCOPES, newId, newSecret } from './context.ts';
 
 /**
- * Creates the first account with its registry and an API token that has every scope. Does nothing when there is an
- * account. Returns the token, which is kept nowhere else.
+ * Creates the first account with its registry and an API token that has every scope, and returns the token; null when
+ * there is an account. `keep` gets the token before the account exists, so that no crash leaves an account whose token
+ * nobody has.
  */
-export async function bootstrapAccount(client: Client, now = Date.now()): Promise<{ token: string } | null> {
+export async function bootstrapAccount(
+  client: Client,
+  keep: (token: string) => Promise<void>,
+  now = Date.now(),
+): Promise<{ token: string } | null> {
   const db = openDatabase(client);
   const [existing] = await db.select({ id: accounts.id }).from(accounts).limit(1);
   if (existing) return null;
   const token = `sk_${newSecret()}`;
+  await keep(token);
   const accountId = newId();
   await db.batch([
     db.insert(accounts).values({ id: accountId, name: 'owner', epoch: newId().slice(0, 12), createdAt: now }),

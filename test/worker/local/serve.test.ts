@@ -68,10 +68,10 @@ async function writeMigrations(...statements: string[]): Promise<void> {
     await writeFile(join(folder, 'migrations', `000${i}.sql`), statement);
 }
 
-async function bootstrap(client: Client): Promise<{ token: string } | null> {
+async function bootstrap(client: Client, keep: (token: string) => Promise<void>): Promise<void> {
   await client.execute('CREATE TABLE IF NOT EXISTS account (id INTEGER PRIMARY KEY)');
   const { rowsAffected } = await client.execute('INSERT INTO account VALUES (1) ON CONFLICT DO NOTHING');
-  return rowsAffected === 1 ? { token: `token-${Math.random()}` } : null;
+  if (rowsAffected === 1) await keep(`token-${Math.random()}`);
 }
 
 async function start(options: Partial<Parameters<typeof startLocal>[0]> = {}): Promise<Local> {
