@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Author, Digest, FileChanges, FileEntry, Item, ItemSummary, Kind, Revision, State } from './item.ts';
+import { Author, Digest, FileChanges, FileEntry, Item, ItemSummary, Kind, Revision } from './item.ts';
 
 /** Shapes of the web API under `/api/v1`: `XBody` is what a caller sends, the others are what it gets. Times are milliseconds. */
 
@@ -268,5 +268,12 @@ export const DeviceToken = z.object({
 });
 export type DeviceToken = z.infer<typeof DeviceToken>;
 
-/** `POST /api/v1/state`: `state` alone, for enable, disable and remove. */
-export const StateBody = z.strictObject({ expected_revision: z.number().int().positive(), state: State });
+/** `GET /api/v1/whoami`: who the credentials belong to. */
+export const Whoami = z.object({
+  type: Author.shape.type,
+  id: z.string(),
+  name: z.string(),
+  account_id: z.string(),
+  scopes: z.array(Scope),
+});
+export type Whoami = z.infer<typeof Whoami>;

@@ -1,0 +1,41 @@
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { RegistryError } from '../../schema/errors.ts';
+import { LIMITS } from '../../schema/item.ts';
+import type { AppEnv } from '../deps.ts';
+import { blobs } from './blobs.ts';
+import { changes } from './changes.ts';
+import { clients } from './clients.ts';
+import { devices } from './devices.ts';
+import { guidelines } from './guidelines.ts';
+import { items } from './items.ts';
+import { pairings } from './pairings.ts';
+import { push } from './push.ts';
+import { whoami } from './whoami.ts';
+
+/** The web API, under `/api/v1`. Larger items than one body carries are sent blob by blob and committed by digest. */
+export const api = new Hono<AppEnv>()
+  .use(
+    bodyLimit({
+      maxSize: LIMITS.mcpBodyBytes,
+      onError: () => {
+        throw new RegistryError(
+          'too_large',
+          'The body has more than 3 MiB; send large files with PUT /api/v1/blobs/{digest} and name their digests.',
+        );
+      },
+    }),
+  )
+  .use(async (c, next) => {
+    await next();
+    if (!c.res.headers.has('cache-control') && c.res.status !== 101) c.header('cache-control', 'no-store');
+  })
+  .route('/items', items)
+  .route('/changes', changes)
+  .route('/blobs', blobs)
+  .route('/guidelines', guidelines)
+  .route('/devices', devices)
+  .route('/pairings', pairings)
+  .route('/clients', clients)
+  .route('/push', push)
+  .route('/whoami', whoami);

@@ -1,0 +1,68 @@
+import { Hono } from 'hono';
+import {
+  type Paired,
+  type Pairing,
+  PairingBody,
+  PairingPollBody,
+  type PairingRequest,
+} from '../../schema/api.ts';
+import { type AppEnv, callerOf, proofOf, surroundings } from '../deps.ts';
+import { approvePairing, denyPairing, showPairing } from '../registry/approval.ts';
+import { PAIRING_LIFE_S, POLL_INTERVAL_S, pollPairing, startPairing } from '../registry/pairing.ts';
+import { bodyOf } from './input.ts';
+
+/**
+ * Pairing a device, under `/pairings`: the shape of RFC 8628, where what the device gets in the end is no token but a
+ * place for its key. The device signs each of its requests with that key (a DPoP proof without `ath`); the person's side
+ * needs `devices:write`.
+ */
+export const pairings = new Hono<AppEnv>();
+
+/** `PairingBody` and a proof by the new key → 201 `Pairing`. Errors: `rate_limited`. */
+pairings.post('/', async (c) => {
+  const { name, platform } = await bodyOf(c, PairingBody);
+  const place = c.var.deps.place(c.req.raw);
+  const { deviceCode, userCode } = await startPairing(surroundings(c), await proofOf(c), {
+    name,
+    platform,
+    place,
+  });
+  const uri = `${new URL(c.req.url).origin}/pair`;
+  const answer: Pairing = {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: uri,
+    verification_uri_complete: `${uri}?code=${userCode}`,
+    expires_in: PAIRING_LIFE_S,
+    interval: POLL_INTERVAL_S,
+  };
+  return c.json(answer, 201);
+});
+
+/**
+ * `PairingPollBody` and a proof by the same key → `Paired`, once. Errors: `authorization_pending`, `slow_down`,
+ * `access_denied`, `expired_token` (RFC 8628 section 3.5).
+ */
+pairings.post('/token', async (c) => {
+  const { device_code } = await bodyOf(c, PairingPollBody);
+  const answer: Paired = await pollPairing(surroundings(c), await proofOf(c), device_code);
+  return c.json(answer);
+});
+
+/** → `PairingRequest`. Errors: `not_found`; five wrong codes in ten minutes `rate_limited`. */
+pairings.get('/:code', async (c) => {
+  const answer: PairingRequest = await showPairing(await callerOf(c), c.req.param('code'));
+  return c.json(answer);
+});
+
+/** → `PairingRequest`. Errors: as above, `expired_token` when it was settled already, `access_denied` for a known key. */
+pairings.post('/:code/approve', async (c) => {
+  const answer: PairingRequest = await approvePairing(await callerOf(c), c.req.param('code'));
+  return c.json(answer);
+});
+
+/** → `PairingRequest`. Errors: as for approving. */
+pairings.post('/:code/deny', async (c) => {
+  const answer: PairingRequest = await denyPairing(await callerOf(c), c.req.param('code'));
+  return c.json(answer);
+});

@@ -1,0 +1,81 @@
+import { Hono } from 'hono';
+import { RegistryError } from '../schema/errors.ts';
+import { api } from './api/api.ts';
+import { methodNotAllowed, problem } from './api/problem.ts';
+import { MCP_SCOPES, METADATA_PATH } from './auth/challenge.ts';
+import { requireLoopback } from './auth/loopback.ts';
+import type { AppEnv, Deps } from './deps.ts';
+
+/** Everything that the registry answers to, from what it is given: no part of it looks at the platform. */
+export function createApp(deps: Deps): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  app.onError((error, c) => problem(error, c.req.raw));
+  app.notFound((c) =>
+    problem(
+      new RegistryError('not_found', 'There is nothing at this address; the API is under /api/v1.'),
+      c.req.raw,
+    ),
+  );
+
+  app.use(async (c, next) => {
+    c.set('deps', deps);
+    await next();
+    c.header('x-content-type-options', 'nosniff');
+    // With a fresh nonce on every answer a device signs each request right the first time (RFC 9449 section 8.2).
+    if (c.req.raw.headers.has('dpop')) c.header('dpop-nonce', await deps.nonces.make());
+  });
+  if (deps.loopbackOnly) {
+    app.use(async (c, next) => {
+      requireLoopback(c.req.raw);
+      await next();
+    });
+  }
+
+  app.route('/api/v1', api);
+  for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`])
+    app.get(path, (c) => c.json(resourceMetadata(new URL(c.req.url).origin)));
+  app.get('/', (c) => c.text(about(new URL(c.req.url).origin)));
+  app.get('/pair', (c) => c.text(howToApprove(c.req.query('code'))));
+  app.get('/health', (c) => c.json({ status: 'ok' }));
+  answerOtherMethods(app);
+  return app;
+}
+
+/** RFC 9728 section 2. */
+function resourceMetadata(origin: string) {
+  return {
+    resource: `${origin}/mcp`,
+    resource_name: 'Repertoire',
+    scopes_supported: MCP_SCOPES,
+    bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: ['ES256'],
+  };
+}
+
+function about(origin: string): string {
+  return [
+    'This is Repertoire: your skills and personas, in every AI client, on every device.',
+    '',
+    `MCP clients connect to ${origin}/mcp.`,
+    `A computer is paired with: repertoire pair ${origin}`,
+    '',
+  ].join('\n');
+}
+
+function howToApprove(typed = ''): string {
+  const code = /^[A-Z]{4}-[A-Z]{4}$/.test(typed) ? typed : 'CODE';
+  return [
+    'A computer asks to be paired. Continue only if you started this on your own machine.',
+    '',
+    `On a computer that is paired already, or with the owner token: repertoire approve ${code}`,
+    '',
+  ].join('\n');
+}
+
+function answerOtherMethods(app: Hono<AppEnv>): void {
+  const routes = app.routes.filter(({ method }) => method !== 'ALL');
+  for (const [path, handled] of Map.groupBy(routes, (route) => route.path)) {
+    const methods = new Set(handled.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
+    app.all(path, (c) => methodNotAllowed(c.req.method, [...methods]));
+  }
+}

@@ -1,0 +1,40 @@
+import type { Context as Call } from 'hono';
+import { authenticate } from './auth/authenticate.ts';
+import { verifyProof } from './auth/dpop.ts';
+import type { Nonces } from './auth/nonce.ts';
+import type { Database } from './db/client.ts';
+import type { Push } from './push/push.ts';
+import { Context, type Surroundings } from './registry/context.ts';
+import type { Proof } from './registry/proof.ts';
+
+/** What the Worker's rooms are given: by `index.ts` in workerd, by a test in Node. */
+export interface Deps {
+  readonly db: Database;
+  readonly now: () => number;
+  readonly push: Push;
+  readonly nonces: Nonces;
+  /** Where a request comes from, in words for the person who lets a device in. */
+  readonly place: (request: Request) => string;
+  /** Runs on a person's own machine: whatever comes from elsewhere is refused. */
+  readonly loopbackOnly: boolean;
+}
+
+export interface AppEnv {
+  Variables: { deps: Deps };
+}
+
+/** The verbs' context for a request, by its credentials. The database confirms them with the verb's first query. */
+export async function callerOf(c: Call<AppEnv>): Promise<Context> {
+  return new Context(surroundings(c), await authenticate(c.req.raw, c.var.deps.nonces));
+}
+
+/** The device key that signed a request which carries no token yet. */
+export function proofOf(c: Call<AppEnv>): Promise<Proof> {
+  return verifyProof(c.req.raw, c.var.deps.nonces, null);
+}
+
+/** For verbs without a caller. */
+export function surroundings(c: Call<AppEnv>): Surroundings {
+  const { db, now, push } = c.var.deps;
+  return { db, now, notify: push.notify, defer: (work) => c.executionCtx.waitUntil(work) };
+}

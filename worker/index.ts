@@ -1,0 +1,72 @@
+import { createClient } from '@libsql/client/web';
+import { RegistryError } from '../schema/errors.ts';
+import { problem } from './api/problem.ts';
+import { createApp } from './app.ts';
+import { createNonces } from './auth/nonce.ts';
+import { openDatabase } from './db/client.ts';
+import type { Env } from './env.ts';
+import { createPush } from './push/push.ts';
+
+export { Doorbell } from './push/doorbell.ts';
+
+const SECRET_LENGTH = 32;
+
+let app: ReturnType<typeof createApp> | null = null;
+
+export default {
+  async fetch(request, env, ctx) {
+    try {
+      app ??= open(env);
+    } catch (error) {
+      return problem(error, request);
+    }
+    return app.fetch(request, undefined, ctx);
+  },
+} satisfies ExportedHandler<Env>;
+
+function open(env: Env): ReturnType<typeof createApp> {
+  const { SECRET_KEY = '', LIBSQL, DOORBELL } = env;
+  if (SECRET_KEY.length < SECRET_LENGTH) {
+    throw new RegistryError(
+      'unavailable',
+      `The Worker's secret SECRET_KEY is missing or shorter than ${SECRET_LENGTH} characters; set it with "wrangler secret put SECRET_KEY".`,
+    );
+  }
+  const now = () => Date.now();
+  return createApp({
+    db: openDatabase(createClient(databaseConfig(env))),
+    now,
+    push: createPush(DOORBELL),
+    nonces: createNonces(SECRET_KEY, now),
+    place: LIBSQL ? () => 'this computer' : place,
+    loopbackOnly: LIBSQL !== undefined,
+  });
+}
+
+function databaseConfig({
+  LIBSQL,
+  DATABASE_URL,
+  DATABASE_AUTH_TOKEN,
+}: Env): Parameters<typeof createClient>[0] {
+  // The client is shared by the requests of an isolate. Its queue for more than 20 calls at once would start one
+  // request's call in another's context, where workerd forbids it: so there is no queue.
+  const concurrency = Number.POSITIVE_INFINITY;
+  if (LIBSQL) return { url: 'http://libsql', fetch: LIBSQL.fetch.bind(LIBSQL), concurrency };
+  if (!DATABASE_URL) {
+    throw new RegistryError(
+      'unavailable',
+      'The Worker does not know its database; set it with "wrangler secret put DATABASE_URL".',
+    );
+  }
+  return {
+    url: DATABASE_URL,
+    concurrency,
+    ...(DATABASE_AUTH_TOKEN === undefined ? {} : { authToken: DATABASE_AUTH_TOKEN }),
+  };
+}
+
+function place(request: Request): string {
+  const address = request.headers.get('cf-connecting-ip') ?? 'unknown address';
+  const country = (request as Request<unknown, IncomingRequestCfProperties>).cf?.country;
+  return country ? `${address} (${country})` : address;
+}
