@@ -24,6 +24,7 @@ export const Flag = z.object({
     'no-front-matter',
     'byte-order-mark',
     'unquoted-colon',
+    'unquoted-value',
     'unreadable-front-matter',
     'comment-before-front-matter',
     'name-missing',
