@@ -93,13 +93,11 @@ function splice(text: string, front: FrontMatter, key: string, yaml: string): st
   }
   const entry = entries.get(key);
   if (entry) {
-    const old = text.slice(entry.keyEnd, entry.valueEnd);
     const blanks = /^[ \t]*:[ \t]*/.exec(text.slice(entry.keyEnd))?.[0] ?? ':';
-    // A block scalar or a value on the next line begins after the blanks too, so the old value is never longer kept.
     const lead = /[ \t]$/.test(blanks) ? blanks : `${blanks} `;
-    const end = Math.max(entry.keyEnd + blanks.length, entry.keyEnd + old.length);
-    const next = text.charAt(end);
-    return text.slice(0, entry.keyEnd) + lead + yaml + (next === '#' ? ' ' : '') + text.slice(end);
+    const end = Math.max(entry.keyEnd + blanks.length, entry.valueEnd);
+    const gap = text.charAt(end) === '#' ? ' ' : '';
+    return text.slice(0, entry.keyEnd) + lead + yaml + gap + text.slice(end);
   }
   const name = entries.get('name');
   const first = entries.values().next().value;
@@ -139,7 +137,7 @@ function requireText(field: 'description' | 'instructions', text: string): void 
   if (text.isWellFormed() && !text.includes('\0')) return;
   throw new RegistryError(
     'invalid_input',
-    `The ${field} hold a NUL character or half of a surrogate pair; send valid Unicode text.`,
+    `There is a NUL character or half of a surrogate pair in the ${field}; send valid Unicode text.`,
     { field },
   );
 }

@@ -25,8 +25,13 @@ export function inspectItem(item: {
   });
   return {
     name,
-    description: front.entries.get('description')?.text?.trim() ?? '',
+    description: storable(front.entries.get('description')?.text?.trim() ?? ''),
     flags: flagItem({ kind, name, text, front, nameNotes, fileCount }),
     frontMatter: front.data,
   };
+}
+
+/** YAML escapes can write what no database or wire keeps as text: NUL and half surrogate pairs. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

@@ -20,7 +20,13 @@ test('an item is created from name, description and instructions, and read back 
     description: 'Ships: "it"',
     instructions: 'Do it.\n',
   });
-  expect(item).toMatchObject({ name: 'deploy', description: 'Ships: "it"', revision: 1, state: 'active', flags: [] });
+  expect(item).toMatchObject({
+    name: 'deploy',
+    description: 'Ships: "it"',
+    revision: 1,
+    state: 'active',
+    flags: [],
+  });
   const { bytes } = await getFile(await ctx(), { kind: 'skill', name: 'deploy' });
   expect(text(bytes)).toContain('Do it.');
   expect(rings).toMatchObject([{ cursor }]);
@@ -41,7 +47,11 @@ test('files are kept as written, and an omitted executable bit is inherited', as
   expect(text(main.bytes).startsWith('---')).toBe(true);
   expect(Buffer.from(main.bytes).toString('utf8')).toBe(`\uFEFF${crlf}`);
   expect(main.item.flags.map((flag) => flag.code)).toContain('byte-order-mark');
-  const { item } = await editItem(await ctx(), { name: 'tools' }, { files: { 'run.sh': { text: '#!/bin/bash\n' } } });
+  const { item } = await editItem(
+    await ctx(),
+    { name: 'tools' },
+    { files: { 'run.sh': { text: '#!/bin/bash\n' } } },
+  );
   expect(item.files.find((file) => file.path === 'run.sh')?.executable).toBe(true);
   expect(item.files.map((file) => file.path)).toEqual(['SKILL.md', 'logo.png', 'run.sh']);
 });
@@ -69,7 +79,11 @@ test('two writers at once: one parent per revision, no update lost', async () =>
   const { ctx } = await openTestRegistry();
   await createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': { text: skillText('a') } } });
   const writers = await Promise.all(Array.from({ length: 8 }, () => ctx()));
-  await Promise.all(writers.map((writer, i) => editItem(writer, { name: 'a' }, { files: { [`f${i}.md`]: { text: `${i}` } } })));
+  await Promise.all(
+    writers.map((writer, i) =>
+      editItem(writer, { name: 'a' }, { files: { [`f${i}.md`]: { text: `${i}` } } }),
+    ),
+  );
   const { item, revisions } = await itemHistory(await ctx(), { name: 'a' });
   expect(item.revision).toBe(9);
   expect(revisions.map((r) => [r.revision, r.parent])).toEqual(
@@ -80,7 +94,12 @@ test('two writers at once: one parent per revision, no update lost', async () =>
 
 test('a removed item stays in history and comes back as a new revision', async () => {
   const { ctx } = await openTestRegistry();
-  await createItem(await ctx(), { kind: 'persona', name: 'critic', description: 'Judges.', instructions: 'Judge.\n' });
+  await createItem(await ctx(), {
+    kind: 'persona',
+    name: 'critic',
+    description: 'Judges.',
+    instructions: 'Judge.\n',
+  });
   await removeItem(await ctx(), { name: 'critic' }, 1);
   expect(await listItems(await ctx(), {})).toEqual([]);
   const { item } = await restoreItem(await ctx(), { name: 'critic' }, { expected_revision: 1 });
@@ -102,7 +121,10 @@ test('a name that a removed item holds can be used again, and its history goes o
   const { ctx } = await openTestRegistry();
   await createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': { text: skillText('a', 'first') } } });
   await removeItem(await ctx(), { name: 'a' }, 1);
-  const { item } = await createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': { text: skillText('a', 'other') } } });
+  const { item } = await createItem(await ctx(), {
+    kind: 'skill',
+    files: { 'SKILL.md': { text: skillText('a', 'other') } },
+  });
   expect(item.revision).toBe(2);
   expect((await itemHistory(await ctx(), { name: 'a' })).revisions).toHaveLength(2);
 });
@@ -132,9 +154,13 @@ test('search takes the words literally and follows edits, states and removal', a
   const { ctx } = await openTestRegistry();
   await createItem(await ctx(), {
     kind: 'skill',
-    files: { 'SKILL.md': { text: skillText('pdf-forms', 'Fill forms') }, 'ref/api.md': { text: 'The zebra crossing.' } },
+    files: {
+      'SKILL.md': { text: skillText('pdf-forms', 'Fill forms') },
+      'ref/api.md': { text: 'The zebra crossing.' },
+    },
   });
-  const find = async (query: string) => (await searchItems(await ctx(), { query })).map((hit) => `${hit.name} ${hit.path}`);
+  const find = async (query: string) =>
+    (await searchItems(await ctx(), { query })).map((hit) => `${hit.name} ${hit.path}`);
   expect(await find('zebra')).toEqual(['pdf-forms ref/api.md']);
   expect(await find('form')).toEqual(['pdf-forms SKILL.md']);
   expect(await find('zebra" OR item:"x')).toEqual([]);
@@ -151,7 +177,10 @@ test('search takes the words literally and follows edits, states and removal', a
 
 test('search sees only its own account', async () => {
   const { ctx, stranger } = await openTestRegistry();
-  await createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': { text: skillText('mine', 'zebra') } } });
+  await createItem(await ctx(), {
+    kind: 'skill',
+    files: { 'SKILL.md': { text: skillText('mine', 'zebra') } },
+  });
   expect(await searchItems(await stranger(), { query: 'zebra' })).toEqual([]);
   await expect(getItem(await stranger(), { name: 'mine' })).rejects.toMatchObject({ code: 'not_found' });
 });
@@ -162,7 +191,9 @@ test('every write is refused to a caller that may only read', async () => {
   const reader = () => ctx(['skills:read']);
   const refused = { code: 'insufficient_scope', details: { scopes: ['skills:write'] } };
   const ref = { name: 'a' };
-  await expect(createItem(await reader(), { kind: 'skill', name: 'b', description: 'b', instructions: 'b' })).rejects.toMatchObject(refused);
+  await expect(
+    createItem(await reader(), { kind: 'skill', name: 'b', description: 'b', instructions: 'b' }),
+  ).rejects.toMatchObject(refused);
   await expect(editItem(await reader(), ref, { description: 'b' })).rejects.toMatchObject(refused);
   await expect(setState(await reader(), ref, 1, 'disabled')).rejects.toMatchObject(refused);
   await expect(removeItem(await reader(), ref, 1)).rejects.toMatchObject(refused);
@@ -216,5 +247,7 @@ test('a cursor of another life or from the future is told apart', async () => {
   const { ctx } = await openTestRegistry();
   await expect(changesSince(await ctx(), 'other:0')).rejects.toMatchObject({ code: 'registry_rewound' });
   const { cursor } = await changesSince(await ctx(), null);
-  await expect(changesSince(await ctx(), `${cursor.split(':')[0]}:9`)).rejects.toMatchObject({ code: 'registry_rewound' });
+  await expect(changesSince(await ctx(), `${cursor.split(':')[0]}:9`)).rejects.toMatchObject({
+    code: 'registry_rewound',
+  });
 });
