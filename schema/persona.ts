@@ -100,7 +100,7 @@ function plainBody({ body }: Persona): string {
 }
 
 /** A string that is both a double-quoted YAML scalar (1.1 and 1.2) and a TOML basic string. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text.toWellFormed()).replace(/[\p{Cc}\u2028\u2029\uFEFF]/gu, escapeCharacter);
 }
 

@@ -5,6 +5,7 @@ import { methodNotAllowed, problem } from './api/problem.ts';
 import { MCP_SCOPES, METADATA_PATH } from './auth/challenge.ts';
 import { requireLoopback } from './auth/loopback.ts';
 import type { AppEnv, Deps } from './deps.ts';
+import { mcp } from './mcp/route.ts';
 
 /** Everything that the registry answers to, from what it is given: no part of it looks at the platform. */
 export function createApp(deps: Deps): Hono<AppEnv> {
@@ -32,6 +33,7 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   }
 
   app.route('/api/v1', api);
+  app.route('/mcp', mcp);
   for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`])
     app.get(path, (c) => c.json(resourceMetadata(new URL(c.req.url).origin)));
   app.get('/', (c) => c.text(about(new URL(c.req.url).origin)));

@@ -62,8 +62,11 @@ function answer({ code, message, details }: RegistryError, status: number, heade
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** Messages stay out of the log: a failed query's holds what was to be stored. */
-function logged(error: unknown): RegistryError {
+/**
+ * What the caller may know of an unknown error: its number in the log. Messages stay out of the log too: a failed
+ * query's holds what was to be stored.
+ */
+export function logged(error: unknown): RegistryError {
   const id = crypto.randomUUID();
   const kinds: string[] = [];
   for (let cause = error; cause instanceof Error && kinds.length < 5; cause = cause.cause)

@@ -1,6 +1,7 @@
 import { and, eq, inArray } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
+import { decodeText } from '../../schema/frontmatter.ts';
 import { LIMITS } from '../../schema/item.ts';
 import { blobs } from '../db/tables.ts';
 import type { LoadBlobs } from './content.ts';
@@ -54,4 +55,14 @@ export function loadBlobs(ctx: Context): LoadBlobs {
       .where(and(eq(blobs.accountId, ctx.account), inArray(blobs.digest, [...new Set(digests)])));
     return new Map(rows.map((row) => [row.digest, row.bytes]));
   };
+}
+
+/** Bytes as text where they are UTF-8 without NUL, else as base64. */
+export function encodeContent(bytes: Uint8Array): { text: string } | { base64: string } {
+  const text = decodeText(bytes);
+  if (text !== null) return { text };
+  let binary = '';
+  for (let i = 0; i < bytes.length; i += 0x8000)
+    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  return { base64: btoa(binary) };
 }

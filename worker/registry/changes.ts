@@ -1,9 +1,9 @@
 import { and, eq, gt, lte, sql } from 'drizzle-orm';
 import type { ChangedItem, ChangesPage } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { decodeText } from '../../schema/frontmatter.ts';
 import { LIMITS } from '../../schema/item.ts';
 import { accounts, blobs, files, items } from '../db/tables.ts';
+import { encodeContent } from './blobs.ts';
 import type { Context } from './context.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
 import { summaryColumns } from './head.ts';
@@ -76,7 +76,7 @@ export async function changesSince(ctx: Context, since: string | null): Promise<
     const item: ChangedItem = { ...head, files: [] };
     let cost = JSON.stringify(item).length;
     for (const { item: _, bytes, ...entry } of byItem.get(head.id) ?? []) {
-      const inline = bytes ? encode(bytes) : {};
+      const inline = bytes ? encodeContent(bytes) : {};
       const size = JSON.stringify({ ...entry, ...inline }).length;
       const fits = shown.length > 0 || cost + size <= room;
       item.files.push(fits ? { ...entry, ...inline } : entry);
@@ -107,13 +107,4 @@ async function isMore(ctx: Context, seq: number): Promise<boolean> {
     .where(and(eq(items.accountId, ctx.account), gt(items.seq, seq)))
     .limit(1);
   return row !== undefined;
-}
-
-function encode(bytes: Uint8Array): { text: string } | { base64: string } {
-  const text = decodeText(bytes);
-  if (text !== null) return { text };
-  let binary = '';
-  for (let i = 0; i < bytes.length; i += 0x8000)
-    binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
-  return { base64: btoa(binary) };
 }

@@ -15,6 +15,8 @@ type ChangeType = (typeof changes.$inferInsert)['type'];
 export interface Written {
   readonly item: Item;
   readonly cursor: z.infer<typeof Cursor>;
+  /** The revision that this write put another in the place of. */
+  readonly replaced?: number | undefined;
 }
 
 /** Thrown by {@link commit} when another write came first; verbs turn it into `conflict` or try again. */
@@ -155,7 +157,7 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
     updated_at: now,
     files: content?.files ?? [...(head as Head).files],
   };
-  return { item, cursor };
+  return { item, cursor, replaced: content ? head?.revision : undefined };
 }
 
 /** Aborts the batch by a broken CHECK unless the item is still at the head given (or still does not exist). */

@@ -18,6 +18,7 @@ export interface Content {
   readonly name: string;
   readonly description: string;
   readonly flags: Flag[];
+  /** As the Skills extension serves it; null when it cannot represent the item. */
   readonly frontMatter: Record<string, unknown> | null;
   readonly files: FileEntry[];
   readonly digest: string;
@@ -92,7 +93,9 @@ export async function prepareContent(draft: Draft): Promise<Content> {
       changes.renamedFrom === null
         ? inspected.flags
         : [...inspected.flags, caseFlag(changes.renamedFrom, main)],
-    frontMatter: inspected.frontMatter,
+    frontMatter: inspected.flags.some(({ code }) => code === 'not-in-skills-extension')
+      ? null
+      : inspected.frontMatter,
     files,
     digest: await itemDigest(files),
     bytes,

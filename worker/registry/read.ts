@@ -1,6 +1,5 @@
-import { and, desc, eq, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
-import { decodeText } from '../../schema/frontmatter.ts';
 import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
 import { blobs, files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
@@ -35,7 +34,7 @@ export async function getItem(ctx: Context, ref: ItemRef): Promise<Item> {
 }
 
 export interface StoredFile {
-  readonly item: ItemSummary;
+  readonly item: Item;
   readonly entry: FileEntry;
   readonly bytes: Uint8Array;
 }
@@ -43,55 +42,31 @@ export interface StoredFile {
 /** One file of an item's current revision, by default its main file, byte for byte. One round trip. */
 export async function getFile(ctx: Context, ref: ItemRef, path?: string): Promise<StoredFile> {
   const named = namedItem(ctx, ref);
-  const [rows, found] = await ctx.batch([
+  const [rows, entries, found] = await ctx.batch([
     ctx.db.select(summaryColumns).from(items).where(named),
+    selectEntries(ctx, named),
     ctx.db
-      .select({
-        item: items.id,
-        path: files.path,
-        digest: files.digest,
-        size: files.size,
-        executable: files.executable,
-        bytes: blobs.bytes,
-      })
+      .select({ item: items.id, bytes: blobs.bytes })
       .from(items)
       .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
       .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
       .where(and(named, path === undefined ? eq(files.path, MAIN_FILE_OF_ROW) : eq(files.path, path))),
   ]);
   ctx.require('skills:read');
-  const item = pick(rows, ref);
-  if (!item) throw notFound(ref);
-  const file = found.find((row) => row.item === item.id);
-  if (!file) {
+  const summary = pick(rows, ref);
+  if (!summary) throw notFound(ref);
+  const item = { ...summary, files: entriesOf(summary, entries) };
+  const wanted = path ?? MAIN_FILE[item.kind];
+  const entry = item.files.find((file) => file.path === wanted);
+  const bytes = found.find((row) => row.item === item.id)?.bytes;
+  if (!entry || !bytes) {
     throw new RegistryError(
       'not_found',
-      `The ${item.kind} ${item.name} has no file ${path}; get the item to see its files.`,
-      { path: path ?? MAIN_FILE[item.kind] },
+      `The ${item.kind} ${item.name} has no file ${wanted}; get the item to see its files.`,
+      { path: wanted },
     );
   }
-  const { bytes, item: _, ...entry } = file;
   return { item, entry, bytes };
-}
-
-/** As {@link getFile}, for readers of text: an agent over MCP. */
-export async function getText(
-  ctx: Context,
-  ref: ItemRef,
-  path?: string,
-): Promise<StoredFile & { text: string }> {
-  const file = await getFile(ctx, ref, path);
-  const text = decodeText(file.bytes);
-  if (text === null) {
-    throw new RegistryError(
-      'invalid_input',
-      `${file.entry.path} of ${file.item.name} is no text (${file.entry.size} bytes); it is on every paired device, and over the API by its digest ${file.entry.digest}.`,
-      {
-        path: file.entry.path,
-      },
-    );
-  }
-  return { ...file, text };
 }
 
 async function readEntries(
@@ -101,26 +76,31 @@ async function readEntries(
   const named = namedItem(ctx, ref);
   const [rows, entries] = await ctx.batch([
     ctx.db.select(summaryColumns).from(items).where(named),
-    ctx.db
-      .select({
-        item: items.id,
-        path: files.path,
-        digest: files.digest,
-        size: files.size,
-        executable: files.executable,
-      })
-      .from(items)
-      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-      .where(named)
-      .orderBy(files.path),
+    selectEntries(ctx, named),
   ]);
   ctx.require('skills:read');
   const summary = pick(rows, ref);
   if (!summary) throw notFound(ref);
-  return {
-    summary,
-    entries: entries.flatMap(({ item, ...entry }) => (item === summary.id ? [entry] : [])),
-  };
+  return { summary, entries: entriesOf(summary, entries) };
+}
+
+function selectEntries(ctx: Context, which: SQL | undefined) {
+  return ctx.db
+    .select({
+      item: items.id,
+      path: files.path,
+      digest: files.digest,
+      size: files.size,
+      executable: files.executable,
+    })
+    .from(items)
+    .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
+    .where(which)
+    .orderBy(files.path);
+}
+
+function entriesOf({ id }: ItemSummary, rows: readonly (FileEntry & { item: string })[]): FileEntry[] {
+  return rows.flatMap(({ item, ...entry }) => (item === id ? [entry] : []));
 }
 
 /** The path of each row's own main file. */

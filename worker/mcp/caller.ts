@@ -1,0 +1,50 @@
+import { CLIENT_INFO_META_KEY } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { type ClientRow, recogniseClient } from '../../schema/clients.ts';
+
+/** Which program calls, and from where, as far as it says. */
+export interface Caller {
+  readonly name: string | undefined;
+  readonly version: string;
+  readonly client: ClientRow | null;
+  /** Served to a WSL distribution, which does not see the device's folders. */
+  readonly wsl: boolean;
+}
+
+const Implementation = z.object({ name: z.string().min(1), version: z.string().default('') });
+const Handshake = z.object({ params: z.object({ clientInfo: Implementation }) });
+const Envelope = z.object({
+  params: z.object({ _meta: z.object({ [CLIENT_INFO_META_KEY]: Implementation }) }),
+});
+
+/**
+ * Derives the caller from a request's messages: `initialize` names the client, and so does each request since revision
+ * 2026-07-28. `withProof`: the request carries a device's proof, so its bridge is believed which client it speaks for.
+ */
+export function readCaller(request: Request, messages: readonly unknown[], withProof: boolean): Caller {
+  const info =
+    (withProof ? bridged(request.headers.get('repertoire-client')) : null) ??
+    messages.map(clientInfo).find((found) => found !== null);
+  return {
+    name: info?.name,
+    version: info?.version ?? '',
+    client: recogniseClient({ name: info?.name }),
+    wsl: withProof && request.headers.has('repertoire-wsl'),
+  };
+}
+
+/** `name/version`; a name may hold slashes itself. */
+function bridged(header: string | null): z.infer<typeof Implementation> | null {
+  if (!header) return null;
+  const slash = header.lastIndexOf('/');
+  return slash < 1
+    ? { name: header, version: '' }
+    : { name: header.slice(0, slash), version: header.slice(slash + 1) };
+}
+
+function clientInfo(message: unknown): z.infer<typeof Implementation> | null {
+  const envelope = Envelope.safeParse(message);
+  if (envelope.success) return envelope.data.params._meta[CLIENT_INFO_META_KEY] ?? null;
+  const handshake = Handshake.safeParse(message);
+  return handshake.success ? handshake.data.params.clientInfo : null;
+}
