@@ -1,0 +1,213 @@
+import { RegistryError } from '../schema/errors.ts';
+import { Unpaired } from './http.ts';
+import type { Mirror } from './mirror.ts';
+import type { Folders, PassResult, Scope } from './pass.ts';
+import { fetchMissing, isBefore, pullChanges } from './pull.ts';
+import type { Registry } from './registry.ts';
+import type { Reporter } from './report.ts';
+import { changeCondition, readCondition, readSettings, type StateFiles } from './state.ts';
+
+/** One line of the agent's log: what happened, and facts that go with it. Never holds a secret. */
+export interface LogLine {
+  level: 'info' | 'warn';
+  message: string;
+  [fact: string]: unknown;
+}
+
+export interface SyncDeps {
+  files: StateFiles;
+  mirror: Mirror;
+  folders: Folders;
+  registry: Registry;
+  reporter: Reporter;
+  log: (line: LogLine) => void;
+  now: () => number;
+  signal: AbortSignal;
+  /** Called after each pass. */
+  afterPass?: () => void;
+  /** Runs inside the loop after each full pass, so that it never meets a write. */
+  housekeeping?: () => Promise<void>;
+  /** Milliseconds between the tries for an answer that lags. */
+  delays?: readonly number[];
+}
+
+export interface SyncStatus {
+  /** Whether the last request to the registry was answered. */
+  online: boolean;
+  /** Milliseconds since the epoch; null before the first. */
+  last_pass_at: number | null;
+  /** Why the last pass did not do all it should. */
+  problem: string | null;
+  result: PassResult | null;
+}
+
+export interface Sync {
+  /** The registry is at a cursor now. */
+  ring(cursor: string): void;
+  /** Look at everything. */
+  full(): void;
+  /** The disk may have changed under these items. */
+  hint(items: Iterable<string>): void;
+  /** Resolves when nothing is running or asked for, reports included. */
+  idle(): Promise<void>;
+  readonly status: SyncStatus;
+  /** Resolves when the registry no longer knows this device. */
+  readonly unpaired: Promise<string>;
+}
+
+interface Asked {
+  pull: boolean;
+  rung: string | null;
+  scope: 'all' | Set<string>;
+}
+
+/**
+ * The loop that keeps the device as the registry wishes: pull, plan, apply, report.
+ * - Passes never run concurrently.
+ * - Whatever is asked for during a pass makes one more pass, however often it is asked.
+ * - A pass that began is finished: an abort cuts waiting for the network short, never a write.
+ * - A ring looks only at what changed; the report follows the write and does not delay the next pass.
+ * - Without the registry, what is known already is still kept on disk.
+ * - A registry that went back in time, or that no longer knows the device, stops all writing.
+ */
+export function createSync(deps: SyncDeps): Sync {
+  const { files, mirror, folders, registry, reporter, log, now, signal } = deps;
+  const status: SyncStatus = { online: false, last_pass_at: null, problem: null, result: null };
+  const ended = Promise.withResolvers<string>();
+  let asked: Asked | null = null;
+  let running: Promise<void> | null = null;
+  let reporting: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  function ask(more: Asked): void {
+    if (stopped || signal.aborted) return;
+    asked = asked ? join(asked, more) : more;
+    start();
+  }
+
+  function start(): void {
+    running ??= loop().then(() => {
+      running = null;
+      // What was asked between the loop's last look and here.
+      if (asked && !stopped && !signal.aborted) start();
+    });
+  }
+
+  async function loop(): Promise<void> {
+    while (asked && !stopped && !signal.aborted) {
+      const current = asked;
+      asked = null;
+      try {
+        await once(current);
+      } catch (error) {
+        if (signal.aborted) return;
+        status.problem = error instanceof Error ? error.message : String(error);
+        log({ level: 'warn', message: status.problem });
+      }
+    }
+  }
+
+  async function once({ pull, rung, scope }: Asked): Promise<void> {
+    status.problem = null;
+    const changed = pull ? await bring(rung, scope === 'all') : new Set<string>();
+    if (changed === null) return;
+    const looked: Scope = scope === 'all' ? scope : new Set([...scope, ...changed]);
+    if (looked !== 'all' && looked.size === 0) return report();
+    const result = await folders.pass(looked);
+    status.result = result;
+    status.last_pass_at = now();
+    for (const { action, kind, name, revision, message } of result.events) {
+      const level = action === 'failed' || action === 'held_back' ? 'warn' : 'info';
+      log({ level, message: message ?? `${action} ${kind} ${name}`, action, kind, name, revision });
+    }
+    report();
+    deps.afterPass?.();
+    if (scope === 'all') await deps.housekeeping?.();
+  }
+
+  /** Brings the mirror up to date as far as the registry can be reached; null when nothing may be written. */
+  async function bring(rung: string | null, full: boolean): Promise<Set<string> | null> {
+    const { rewound } = readCondition(files);
+    const afresh = rewound !== null && readSettings(files).rewound_to === rewound.cursor;
+    try {
+      const changed = await pullChanges({
+        mirror,
+        registry,
+        rung,
+        afresh,
+        signal,
+        ...(deps.delays ? { delays: deps.delays } : {}),
+      });
+      if (full)
+        for (const failure of await fetchMissing({ mirror, registry, signal }, mirror.items())) {
+          log({ level: 'warn', message: failure });
+        }
+      status.online = true;
+      changeCondition(files, { rewound: null, unpaired: null });
+      return changed;
+    } catch (error) {
+      if (!(error instanceof RegistryError)) throw error;
+      status.online = error.code !== 'unavailable';
+      status.problem = error.message;
+      log({ level: 'warn', message: error.message, code: error.code });
+      if (error instanceof Unpaired) return stop(error.message);
+      if (error.code === 'registry_rewound') return question(error);
+      return new Set();
+    }
+  }
+
+  function stop(message: string): null {
+    stopped = true;
+    changeCondition(files, { unpaired: { at: now(), message } });
+    ended.resolve(message);
+    return null;
+  }
+
+  function question({ details }: RegistryError): null {
+    const cursor = details.cursor ?? '';
+    const message = `The registry is at ${cursor}, before the ${mirror.cursor} that this device has seen: perhaps a backup was restored. Nothing is written until you run "repertoire confirm" to follow it nevertheless.`;
+    status.problem = message;
+    if (readCondition(files).rewound?.cursor !== cursor) {
+      changeCondition(files, { rewound: { at: now(), cursor, message } });
+    }
+    return null;
+  }
+
+  function report(): void {
+    if (!status.result) return;
+    const { folders: states } = status.result;
+    const sent = reporter.send({ cursor: mirror.cursor, folders: states }, signal);
+    reporting = sent.then(
+      (failure) => {
+        if (failure !== null) log({ level: 'warn', message: failure });
+      },
+      (error: unknown) => {
+        if (!signal.aborted) log({ level: 'warn', message: String(error) });
+      },
+    );
+  }
+
+  return {
+    ring(cursor) {
+      const [epoch] = cursor.split(':');
+      const known = mirror.cursor?.startsWith(`${epoch}:`) && !isBefore(mirror.cursor, cursor);
+      if (!known) ask({ pull: true, rung: cursor, scope: new Set() });
+    },
+    full: () => ask({ pull: true, rung: null, scope: 'all' }),
+    hint: (items) => ask({ pull: false, rung: null, scope: new Set(items) }),
+    async idle() {
+      while (running) await running;
+      await reporting;
+    },
+    status,
+    unpaired: ended.promise,
+  };
+}
+
+function join(a: Asked, b: Asked): Asked {
+  return {
+    pull: a.pull || b.pull,
+    rung: isBefore(a.rung, b.rung) ? b.rung : (a.rung ?? b.rung),
+    scope: a.scope === 'all' || b.scope === 'all' ? 'all' : new Set([...a.scope, ...b.scope]),
+  };
+}
