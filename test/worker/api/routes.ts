@@ -1,0 +1,149 @@
+import type { Call } from './harness.ts';
+
+/** Ids and codes that stand for one account's things. */
+export interface Things {
+  skill: string;
+  device: string;
+  digest: string;
+  code: string;
+}
+
+export interface Route {
+  readonly method: string;
+  /** As the app registers it. */
+  readonly path: string;
+  readonly at: (things: Things) => string;
+  readonly body?: NonNullable<Call['body']>;
+  /** Scope that a caller needs, beyond a credential; null where it acts by its key alone. */
+  readonly scope: 'skills:read' | 'skills:write' | 'devices:write' | 'device' | 'none' | null;
+}
+
+const edit = { expected_revision: 1, description: 'Changed by someone else.' };
+
+/** Every route of the API, once: the tests that hold for all of them run over this table. */
+export const ROUTES: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/items',
+    at: () => '/items',
+    body: { kind: 'skill', name: 'b', description: 'B.', instructions: 'B.' },
+    scope: 'skills:write',
+  },
+  { method: 'GET', path: '/items', at: () => '/items', scope: 'skills:read' },
+  {
+    method: 'GET',
+    path: '/items/:kind/:name',
+    at: ({ skill }) => `/items/skill/${skill}`,
+    scope: 'skills:read',
+  },
+  {
+    method: 'PATCH',
+    path: '/items/:kind/:name',
+    at: ({ skill }) => `/items/skill/${skill}`,
+    body: edit,
+    scope: 'skills:write',
+  },
+  {
+    method: 'DELETE',
+    path: '/items/:kind/:name',
+    at: ({ skill }) => `/items/skill/${skill}?expected_revision=1`,
+    scope: 'skills:write',
+  },
+  {
+    method: 'POST',
+    path: '/items/:kind/:name/restore',
+    at: ({ skill }) => `/items/skill/${skill}/restore`,
+    body: { expected_revision: 1 },
+    scope: 'skills:write',
+  },
+  {
+    method: 'POST',
+    path: '/items/:kind/:name/rename',
+    at: ({ skill }) => `/items/skill/${skill}/rename`,
+    body: { expected_revision: 1, to: 'other' },
+    scope: 'skills:write',
+  },
+  {
+    method: 'GET',
+    path: '/items/:kind/:name/history',
+    at: ({ skill }) => `/items/skill/${skill}/history`,
+    scope: 'skills:read',
+  },
+  {
+    method: 'GET',
+    path: '/items/:kind/:name/files/:path{.+}',
+    at: ({ skill }) => `/items/skill/${skill}/files/SKILL.md`,
+    scope: 'skills:read',
+  },
+  { method: 'GET', path: '/changes', at: () => '/changes', scope: 'skills:read' },
+  { method: 'GET', path: '/blobs/:digest', at: ({ digest }) => `/blobs/${digest}`, scope: 'skills:read' },
+  {
+    method: 'PUT',
+    path: '/blobs/:digest',
+    at: () => '/blobs/3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d',
+    body: 'b',
+    scope: 'skills:write',
+  },
+  { method: 'GET', path: '/guidelines', at: () => '/guidelines', scope: 'skills:read' },
+  {
+    method: 'PUT',
+    path: '/guidelines',
+    at: () => '/guidelines',
+    body: { text: 'Be kind.' },
+    scope: 'skills:write',
+  },
+  { method: 'GET', path: '/devices', at: () => '/devices', scope: 'skills:read' },
+  { method: 'POST', path: '/devices/token', at: () => '/devices/token', scope: null },
+  {
+    method: 'PUT',
+    path: '/devices/self/report',
+    at: () => '/devices/self/report',
+    body: { cursor: null, agent_version: '1', folders: [], dropped: [], events: [] },
+    scope: 'device',
+  },
+  {
+    method: 'GET',
+    path: '/devices/:id/history',
+    at: ({ device }) => `/devices/${device}/history`,
+    scope: 'skills:read',
+  },
+  {
+    method: 'DELETE',
+    path: '/devices/:id',
+    at: ({ device }) => `/devices/${device}`,
+    scope: 'devices:write',
+  },
+  {
+    method: 'POST',
+    path: '/pairings',
+    at: () => '/pairings',
+    body: { name: 'n', platform: 'p' },
+    scope: null,
+  },
+  {
+    method: 'POST',
+    path: '/pairings/token',
+    at: () => '/pairings/token',
+    body: { device_code: 'x' },
+    scope: null,
+  },
+  { method: 'GET', path: '/pairings/:code', at: ({ code }) => `/pairings/${code}`, scope: 'devices:write' },
+  {
+    method: 'POST',
+    path: '/pairings/:code/approve',
+    at: ({ code }) => `/pairings/${code}/approve`,
+    scope: 'devices:write',
+  },
+  {
+    method: 'POST',
+    path: '/pairings/:code/deny',
+    at: ({ code }) => `/pairings/${code}/deny`,
+    scope: 'devices:write',
+  },
+  { method: 'GET', path: '/clients', at: () => '/clients', scope: 'skills:read' },
+  { method: 'GET', path: '/push', at: () => '/push', scope: 'device' },
+  { method: 'GET', path: '/whoami', at: () => '/whoami', scope: 'none' },
+];
+
+/** What a socket's request says besides. */
+export const UPGRADE = { upgrade: 'websocket' };
