@@ -55,7 +55,7 @@ export interface Root extends Required<Omit<RootOptions, 'create'>> {
   store: string;
 }
 
-export interface Identity {
+interface Identity {
   dev: bigint;
   ino: bigint;
 }

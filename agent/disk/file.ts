@@ -3,12 +3,14 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  existsSync,
   fstatSync,
   fsync,
   fsyncSync,
   linkSync,
   lstatSync,
   openSync,
+  readFileSync,
   readSync,
   renameSync,
   rmSync,
@@ -88,7 +90,7 @@ export async function everyOne(work: Promise<void>[]): Promise<void> {
 }
 
 /** Lies beside a file that is being copied in for want of hard links: what stands at the target may be half of it. */
-export const COPYING = 'copying';
+const COPYING = 'copying';
 
 /**
  * Moves a file or folder to where nothing stands; EEXIST when something does. Never replaces. `scratch` is a folder for the
@@ -139,6 +141,24 @@ function copyExclusive(from: string, to: string, mark: string): void {
     throw error;
   }
   rmSync(mark);
+}
+
+/**
+ * Without hard links a crash can leave the first part of a file at its target. It is set aside into the scratch folder, as if
+ * the copy had not begun. `wholes` are the files that may have been on their way.
+ */
+export function repairHalfCopy(scratch: string, target: string, wholes: readonly string[]): void {
+  const mark = join(scratch, COPYING);
+  if (!existsSync(mark)) return;
+  if (wholes.some((whole) => isFirstPart(target, whole))) renameSync(target, join(scratch, 'half'));
+  rmSync(mark);
+}
+
+function isFirstPart(part: string, whole: string): boolean {
+  if (look(part).is !== 'file' || look(whole).is !== 'file') return false;
+  const start = readFileSync(part);
+  const all = readFileSync(whole);
+  return start.length < all.length && all.subarray(0, start.length).equals(start);
 }
 
 function exists(path: string): NodeJS.ErrnoException {

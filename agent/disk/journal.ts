@@ -1,21 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import {
-  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { attempt, codeOf } from './attempt.ts';
 import { type At, Escape, inside, type Root } from './containment.ts';
-import { COPYING, everyOne, look, moveExclusive, newFile, placeExclusive } from './file.ts';
+import { everyOne, look, moveExclusive, newFile, placeExclusive, repairHalfCopy } from './file.ts';
 
 /** What is about to happen to a path (slashes, relative to the root). Synced to the disk before it begins. */
 export interface Intent {
@@ -46,16 +44,24 @@ export interface Settled {
   incoming?: string;
 }
 
-/** Writes an intent, and the bytes of the file that comes, into a new folder of the store; all of it is synced. */
+/**
+ * Writes an intent, and the bytes of the file that comes, into a new folder of the store. Both are synced, at the same time;
+ * the intent to place a folder is not, for without it the staged folder is merely thrown away.
+ */
 export async function begin(root: Root, intent: Intent, content?: Content): Promise<Operation> {
   const operation = describe(root, 'staging', newId(root), intent);
   root.step('stage');
   makeStore(root);
   mkdirSync(operation.home);
+  const note = join(operation.home, 'intent.json');
+  const text = JSON.stringify(intent);
   try {
-    const written = [newFile(root, join(operation.home, 'intent.json'), JSON.stringify(intent), false)];
-    if (content) written.push(newFile(root, operation.new, content.bytes, content.executable));
-    await everyOne(written);
+    if (intent.op === 'place') writeFileSync(note, text);
+    else {
+      const written = [newFile(root, note, text, false)];
+      if (content) written.push(newFile(root, operation.new, content.bytes, content.executable));
+      await everyOne(written);
+    }
   } catch (error) {
     discard(operation);
     throw error;
@@ -94,7 +100,7 @@ export async function settle(root: Root, operation: Operation, arrived = false):
 
 async function settleWrite(root: Root, operation: Operation, at: At, arrived: boolean): Promise<Settled> {
   const { op, path, base } = operation;
-  repairHalfCopy(root, operation, at);
+  repairHalfCopy(operation.home, at(), [operation.new, operation.old]);
   const fresh = look(operation.new);
   const target = look(at());
   const done = arrived || (target.is === 'file' && fresh.is === 'file' && target.digest === fresh.digest);
@@ -124,7 +130,7 @@ async function settleWrite(root: Root, operation: Operation, at: At, arrived: bo
 
 async function settleRemoval(root: Root, operation: Operation, at: At): Promise<Settled> {
   const { op, path, base } = operation;
-  repairHalfCopy(root, operation, at);
+  repairHalfCopy(operation.home, at(), [operation.new, operation.old]);
   const old = look(operation.old);
   if (old.is === 'absent') {
     discard(operation);
@@ -217,31 +223,6 @@ export async function arrive(root: Root, operation: Operation, at: At): Promise<
   await attempt(root, 'link', () => placeExclusive(root, operation.new, at(), operation.home));
 }
 
-/** Without hard links a crash can leave the first part of a file at the target. It is set aside, as if never begun. */
-function repairHalfCopy(root: Root, operation: Operation, at: At): void {
-  const mark = join(operation.home, COPYING);
-  if (!existsSync(mark)) return;
-  if ([operation.new, operation.old].some((whole) => isFirstPart(at(), whole))) {
-    root.step('put-back');
-    renameSync(at(), join(operation.home, 'half'));
-  }
-  rmSync(mark);
-}
-
-function isFirstPart(part: string, whole: string): boolean {
-  if (look(part).is !== 'file' || look(whole).is !== 'file') return false;
-  const size = lstatSync(part).size;
-  if (size >= lstatSync(whole).size) return false;
-  const start = Buffer.alloc(size);
-  const fd = openSync(whole, 'r');
-  try {
-    readSync(fd, start);
-  } finally {
-    closeSync(fd);
-  }
-  return readFileSync(part).equals(start);
-}
-
 /** Operations in a folder of the store, oldest first. One without a readable intent has `intent` null. */
 export function operations(
   root: Root,
@@ -294,7 +275,8 @@ function newId(root: Root): string {
 function makeStore(root: Root): void {
   for (const folder of ['.', 'staging', 'trash', 'kept']) {
     const path = join(root.store, folder);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (!lstatSync(path).isDirectory()) throw new Escape('link', path);
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    if (!there) mkdirSync(path, { recursive: true, mode: 0o700 });
+    else if (!there.isDirectory()) throw new Escape('link', path);
   }
 }

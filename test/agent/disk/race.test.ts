@@ -19,7 +19,7 @@ const matrix = acts.flatMap((act) => modes.map((mode) => ({ act, mode })));
 
 test.each(matrix)(
   `an editor saves ($mode) while the agent is at a $act: ${ROUNDS} rounds, nothing lost`,
-  { timeout: 60_000 + ROUNDS * 50 },
+  { timeout: 60_000 + ROUNDS * 200 },
   async ({ act, mode }) => {
     const root = freshRoot();
     const editor = startEditor();

@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { listRoot, type ScanCache, scanFile, scanFolder } from '../../../agent/disk/scan.ts';
 import { digest, freshRoot, put, tree } from './fixture.ts';
 
@@ -28,14 +29,15 @@ test('files by path, with digest, size and executable bit; dot files too', () =>
   expect(listRoot(root)).toEqual(['alpha', 'beta']);
 });
 
-test('what is odd is named, and no link is followed', () => {
+test('what is odd is named, and no link is followed', async () => {
   const root = freshRoot({ 'alpha/SKILL.md': 'main', 'outside/secret': 's', 'alpha/big': '' });
   symlinkSync('../outside', join(root.real, 'alpha/folder'));
   symlinkSync('nowhere', join(root.real, 'alpha/dangling'));
   symlinkSync('.', join(root.real, 'alpha/loop'));
   truncateSync(join(root.real, 'alpha/big'), 1024 * 1024 + 1);
-  const pipe = process.platform !== 'win32';
-  if (pipe) execFileSync('mkfifo', [join(root.real, 'alpha/pipe')]);
+  const server = createServer().listen(join(root.real, 'alpha/socket'));
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
   expect(scanFolder(root, 'alpha')).toEqual({
     is: 'folder',
     files: [entry('SKILL.md', 'main')],
@@ -44,7 +46,7 @@ test('what is odd is named, and no link is followed', () => {
       { path: 'dangling', what: 'link' },
       { path: 'folder', what: 'link' },
       { path: 'loop', what: 'link' },
-      ...(pipe ? [{ path: 'pipe', what: 'special' }] : []),
+      { path: 'socket', what: 'special' },
     ],
   });
 });
