@@ -101,8 +101,10 @@ function splice(text: string, front: FrontMatter, key: string, yaml: string): st
   }
   const name = entries.get('name');
   const first = entries.values().next().value;
-  const at = key === 'name' ? source.start : name ? lineEnd(text, name.valueEnd, source.end) : source.end;
-  const indent = first ? /[ \t]*$/.exec(text.slice(source.start, first.keyStart))?.[0] : '';
+  const indent = first ? (/[ \t]*$/.exec(text.slice(source.start, first.keyStart))?.[0] ?? '') : '';
+  const firstLine = first ? first.keyStart - indent.length : source.end;
+  const belowName = name ? lineEnd(text, name.valueEnd, source.end) : source.end;
+  const at = key === 'name' ? firstLine : belowName;
   return `${text.slice(0, at)}${indent}${key}: ${yaml}${eol}${text.slice(at)}`;
 }
 

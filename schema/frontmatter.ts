@@ -53,24 +53,48 @@ export function readFrontMatter(text: string): FrontMatter {
   if (bom) {
     notes.push({ code: 'byte-order-mark', line: 1, message: 'The file begins with a byte order mark.' });
   }
-  const none: FrontMatter = {
-    reading: 'none',
-    data: null,
-    entries: new Map(),
-    notes,
-    source: null,
-    bodyStart: bom,
-    eol,
-  };
+  const fences = findFences(text, bom, notes);
+  if (!fences) {
+    return { reading: 'none', data: null, entries: new Map(), notes, source: null, bodyStart: bom, eol };
+  }
+  const { source, bodyStart, line } = fences;
+  const raw = text.slice(source.start, source.end);
+  const bytes = new TextEncoder().encode(raw).length;
+  if (bytes > LIMITS.frontMatterBytes) {
+    throw new RegistryError(
+      'too_large',
+      `The front matter has ${bytes} bytes, and ${LIMITS.frontMatterBytes} (16 KiB) is the most; move text into the body.`,
+      { line },
+    );
+  }
+  // The YAML parser knows no lone CR. One character for one: offsets stay.
+  const place = { yaml: raw.replace(/\r(?!\n)/g, '\n'), start: source.start, line };
+  const strict = parseMapping(place.yaml, line);
+  if (strict) {
+    const entries = new Map(strict.entries.map(({ key, ...entry }) => [key, locate(entry, place)]));
+    return { reading: 'strict', data: strict.data, entries, notes, source, bodyStart, eol };
+  }
+  const { data, entries, notes: forgiven } = readKeyByKey(place);
+  notes.push(...forgiven);
+  if (entries.size === 0) {
+    return { reading: 'unreadable', data: null, entries, notes, source, bodyStart, eol };
+  }
+  return { reading: 'lenient', data: Object.fromEntries(data), entries, notes, source, bodyStart, eol };
+}
 
-  const opening = skipToFence(text, bom);
+/** Finds the first fence pair; `line` is that of the YAML's first line. */
+function findFences(
+  text: string,
+  from: number,
+  notes: Note[],
+): { source: { start: number; end: number }; bodyStart: number; line: number } | null {
+  const opening = skipToFence(text, from);
   const fence = /^---[ \t]*(\r\n|\n|\r)/.exec(text.slice(opening.at));
-  const ownLine = opening.at === bom || /[\r\n]/.test(text.charAt(opening.at - 1));
+  const ownLine = opening.at === from || /[\r\n]/.test(text.charAt(opening.at - 1));
   if (!fence || !ownLine) {
     notes.push({ code: 'no-front-matter', message: 'The file has no front matter.' });
-    return none;
+    return null;
   }
-  const openingLine = 1 + lineBreaks(text.slice(0, opening.at));
   if (opening.comment !== null) {
     notes.push({
       code: 'comment-before-front-matter',
@@ -78,6 +102,7 @@ export function readFrontMatter(text: string): FrontMatter {
       message: 'A comment stands before the front matter.',
     });
   }
+  const openingLine = 1 + lineBreaks(text.slice(0, opening.at));
   const start = opening.at + fence[0].length;
   const fences = /[\r\n]---[ \t]*(?=[\r\n]|$)/g;
   // One character back, so that a closing fence right after the opening one is found by its line break.
@@ -89,36 +114,15 @@ export function readFrontMatter(text: string): FrontMatter {
       line: openingLine,
       message: 'The front matter is opened by a line of three hyphens but never closed by another.',
     });
-    return none;
+    return null;
   }
-  const end = closing.index + 1;
   const afterFence = closing.index + closing[0].length;
-  const bodyStart =
-    afterFence + (/^(?:\r\n|\n|\r)/.exec(text.slice(afterFence, afterFence + 2))?.[0].length ?? 0);
-
-  const raw = text.slice(start, end);
-  const bytes = new TextEncoder().encode(raw).length;
-  if (bytes > LIMITS.frontMatterBytes) {
-    throw new RegistryError(
-      'too_large',
-      `The front matter has ${bytes} bytes, and ${LIMITS.frontMatterBytes} (16 KiB) is the most; move text into the body.`,
-      { line: openingLine },
-    );
-  }
-  // The YAML parser knows no lone CR. One character for one: offsets stay.
-  const yaml = raw.replace(/\r(?!\n)/g, '\n');
-  const fenced = { ...none, source: { start, end }, bodyStart };
-  const place = { yaml, start, line: openingLine + 1 };
-  const strict = parseMapping(yaml, place.line);
-  if (strict) {
-    const entries = new Map<string, Entry>();
-    for (const { key, ...entry } of strict.entries) entries.set(key, locate(entry, place));
-    return { ...fenced, reading: 'strict', data: strict.data, entries };
-  }
-  const lenient = readKeyByKey(place);
-  notes.push(...lenient.notes);
-  if (lenient.entries.size === 0) return { ...fenced, reading: 'unreadable' };
-  return { ...fenced, reading: 'lenient', data: Object.fromEntries(lenient.data), entries: lenient.entries };
+  const lineBreak = /^(?:\r\n|\n|\r)/.exec(text.slice(afterFence, afterFence + 2))?.[0] ?? '';
+  return {
+    source: { start, end: closing.index + 1 },
+    bodyStart: afterFence + lineBreak.length,
+    line: openingLine + 1,
+  };
 }
 
 /** Passes blank lines and HTML comments; `comment` is where the first of those begins. */
@@ -169,10 +173,11 @@ function readKeyByKey(place: Place): {
   const data = new Map<string, unknown>();
   const entries = new Map<string, Entry>();
   const notes: Note[] = [];
-  const indent = /^(?:[ \t]*(?:#.*)?\r?\n)*( *)/.exec(yaml)?.[1] ?? '';
-  const keys = [...yaml.matchAll(KEY_LINE)].filter((match) => match[1] === indent);
+  const candidates = [...yaml.matchAll(KEY_LINE)];
+  const indent = Math.min(...candidates.map((match) => (match[1] as string).length));
+  const keys = candidates.filter((match) => match[1]?.length === indent);
   for (const [i, match] of keys.entries()) {
-    const keyStart = match.index + indent.length;
+    const keyStart = match.index + indent;
     const keyEnd = keyStart + (match[2] as string).length;
     const key = unquote(match[2] as string);
     const line = place.line + lineBreaks(yaml.slice(0, keyStart));
@@ -191,9 +196,9 @@ function readKeyByKey(place: Place): {
       );
       continue;
     }
-    const plain = plainText(slice.slice(match[0].length - indent.length));
+    const plain = plainText(slice.slice(match[0].length - indent));
     data.set(key, plain.text);
-    const valueEnd = keyStart + match[0].length - indent.length + plain.length;
+    const valueEnd = keyStart + match[0].length - indent + plain.length;
     entries.set(key, locate({ keyStart, keyEnd, valueEnd, text: plain.text }, place));
     const colon = /:(?:\s|$)/.test(plain.text);
     notes.push({
@@ -214,7 +219,7 @@ function readKeyByKey(place: Place): {
 
 /** Indentation, key, colon. `name` and `description` count without a blank after the colon too. */
 const KEY_LINE =
-  /^( *)([\p{L}_][\p{L}\p{N}_.-]*(?=[ \t]*:(?:\s|$))|"[^"\r\n]*"(?=[ \t]*:)|'[^'\r\n]*'(?=[ \t]*:)|(?:name|description)(?=[ \t]*:))[ \t]*:/gmu;
+  /(?<![^\n])( *)([\p{L}_][\p{L}\p{N}_.-]*(?=[ \t]*:(?:\s|$))|"[^"\r\n]*"(?=[ \t]*:)|'[^'\r\n]*'(?=[ \t]*:)|(?:name|description)(?=[ \t]*:))[ \t]*:/gu;
 
 /** A value that is no YAML as the person meant it: lines folded, comments after a blank and outer quotes dropped. */
 function plainText(source: string): { text: string; length: number } {

@@ -19,6 +19,8 @@ export interface YamlMapping {
 
 const MAX_OPEN_BRACKETS = 64;
 const MAX_INDENT_LEVELS = 20;
+/** `a: b: c` is no YAML, yet the parser goes one call deeper for each. */
+const MAX_CHAINED_KEYS = 20;
 
 /**
  * Reads a mapping as YAML 1.2 core, strictly; an empty source is an empty mapping. Null when it is no valid mapping.
@@ -75,6 +77,7 @@ function inspectTokens(source: string, refuse: Refuse): boolean {
   let offset = 0;
   let column = 0;
   let open = 0;
+  let chained = 0;
   let lineStart = true;
   let parseable = true;
   let anchored = false;
@@ -92,12 +95,21 @@ function inspectTokens(source: string, refuse: Refuse): boolean {
       case 'flow-seq-start':
       case 'flow-map-start':
         open++;
+        chained = 0;
         if (open > MAX_OPEN_BRACKETS)
           refuse(offset, `opens more than ${MAX_OPEN_BRACKETS} brackets; nest less`);
         break;
       case 'flow-seq-end':
       case 'flow-map-end':
         open = Math.max(0, open - 1);
+        chained = 0;
+        break;
+      case 'comma':
+        chained = 0;
+        break;
+      case 'map-value-ind':
+        chained++;
+        if (chained > MAX_CHAINED_KEYS) parseable = false;
         break;
       case 'block-scalar-header':
         isBlock = true;
@@ -120,6 +132,7 @@ function inspectTokens(source: string, refuse: Refuse): boolean {
     }
     if (type === 'newline' || (type === 'text' && isBlock)) {
       lineStart = true;
+      if (open === 0) chained = 0;
       isBlock &&= type === 'newline';
     } else if (type !== 'space' && type !== 'comment' && open === 0) {
       if (lineStart) while (indents.length > 0 && (indents.at(-1) as number) >= column) indents.pop();
