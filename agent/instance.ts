@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Instance {
-  /** Stops listening; the next claim succeeds. */
+  /** Stops listening and hangs up; the next claim succeeds. */
   release(): Promise<void>;
 }
 
@@ -22,11 +22,17 @@ const GUARD_MS = 5000;
 export async function claimInstance(address: string, handler: Handler): Promise<Instance | 'busy'> {
   const pipe = address.startsWith('\\\\');
   if (!pipe) privateFolder(dirname(address));
+  const sockets = new Set<Socket>();
+  const accept = (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    void serve(socket, handler);
+  };
   for (;;) {
-    const server = await listen(address, handler);
+    const server = await listen(address, accept);
     if (server) {
       if (!pipe) chmodSync(address, 0o600);
-      return { release: () => close(server) };
+      return { release: () => close(server, sockets) };
     }
     if (pipe || (await answers(address))) return 'busy';
     await clearStale(address);
@@ -52,9 +58,9 @@ export async function ask(address: string, message: unknown, timeoutMs = 30_000)
   }
 }
 
-function listen(address: string, handler: Handler): Promise<Server | null> {
+function listen(address: string, accept: (socket: Socket) => void): Promise<Server | null> {
   return new Promise((resolve, reject) => {
-    const server = createServer((socket) => void serve(socket, handler));
+    const server = createServer(accept);
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(null);
       else reject(error);
@@ -153,6 +159,7 @@ function privateFolder(folder: string): void {
   }
 }
 
-function close(server: Server): Promise<void> {
+function close(server: Server, sockets: Iterable<Socket>): Promise<void> {
+  for (const socket of sockets) socket.destroy();
   return new Promise((resolve) => server.close(() => resolve()));
 }

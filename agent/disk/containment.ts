@@ -82,11 +82,11 @@ const DELAYS = [10, 25, 60, 150, 400, 1000, 2000, 2000, 2000];
 
 /**
  * Opens a client folder, following links up to and including it once. Throws one sentence when it is missing (and not to be
- * made), no folder, or a mount of its own, so that nothing could be renamed into it.
+ * made), out of reach, no folder, or a mount of its own, so that nothing could be renamed into it. Open it anew for each
+ * pass: it may come to lead elsewhere.
  */
 export function openRoot(path: string, options: RootOptions = {}): Root {
-  if (options.create) mkdirSync(path, { recursive: true });
-  const real = realpathSync(path);
+  const real = resolve(path, options.create ?? false);
   const stat = statSync(real, { bigint: true });
   if (!stat.isDirectory())
     throw new Error(`${path} is not a folder. Move it away, so that a folder can stand there.`);
@@ -109,6 +109,23 @@ export function openRoot(path: string, options: RootOptions = {}): Root {
     handles: options.handles ?? (platform === 'linux' && existsSync('/proc/self/fd')),
     hardLinks: options.hardLinks ?? true,
   };
+}
+
+function resolve(path: string, create: boolean): string {
+  try {
+    if (create) mkdirSync(path, { recursive: true });
+    return realpathSync(path);
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })) {
+      throw new Error(`${path} is a link that leads nowhere. Repair the link, or remove it.`, { cause });
+    }
+    if (code === 'EEXIST' || code === 'ENOTDIR') {
+      throw new Error(`${path} is not a folder. Move away the file that stands there.`, { cause });
+    }
+    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be reached or made (${code})`;
+    throw new Error(`${path} ${reason}. Make the folder, or allow yourself to write there.`, { cause });
+  }
 }
 
 /** Gives a path to use at once for a name in the folder, the last one of the opened path when none is given. */

@@ -38,7 +38,7 @@ const DEEPEST = 16;
 /** A file changed just before it was read can change again without a new time stamp, so that it is not cached yet. */
 const SETTLED_NS = 2_000_000_000n;
 
-/** Names below a root, in byte order of the system; what they are is for the scan of each to say. */
+/** Names below a root. Throws when it cannot be listed, which says nothing about what is in it. */
 export function listRoot(root: Root): string[] {
   return readdirSync(root.real).sort();
 }

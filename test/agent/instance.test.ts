@@ -105,6 +105,19 @@ test('an agent that goes away in mid-answer is an error, not silence', async () 
   await expect(ask(address, 'status', 50)).rejects.toThrow('did not answer');
 });
 
+test('release hangs up on whoever still waits', async () => {
+  const address = freshAddress();
+  const instance = (await claim(address, () => new Promise(() => {}))) as Instance;
+  const waiting = ask(address, 'status');
+  waiting.catch(() => {});
+  const other = createConnection(address);
+  other.on('error', () => {});
+  await once(other, 'connect');
+  await instance.release();
+  await expect(waiting).rejects.toThrow('did not answer');
+  expect(await ask(address, 'status')).toBeNull();
+});
+
 test('noise and early hang-ups do not hurt the agent', async () => {
   const address = freshAddress();
   await claim(address);

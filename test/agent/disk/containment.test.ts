@@ -27,15 +27,16 @@ describe('the root', () => {
   test('is made when asked to', () => {
     const { home } = freshHome();
     expect(openRoot(join(home, 'a/b'), { create: true }).real).toMatch(/a\/b$/);
-    expect(() => openRoot(join(home, 'c'))).toThrow('ENOENT');
+    expect(() => openRoot(join(home, 'c'))).toThrow('does not exist');
   });
 
   test('is no dangling link and no file', () => {
     const { home } = freshHome({ file: '' });
     symlinkSync('nowhere', join(home, 'link'));
-    expect(() => openRoot(join(home, 'link'))).toThrow();
-    expect(() => openRoot(join(home, 'link'), { create: true })).toThrow();
+    expect(() => openRoot(join(home, 'link'))).toThrow('leads nowhere');
+    expect(() => openRoot(join(home, 'link'), { create: true })).toThrow('leads nowhere');
     expect(() => openRoot(join(home, 'skills/file'))).toThrow('is not a folder');
+    expect(() => openRoot(join(home, 'skills/file/sub'), { create: true })).toThrow('is not a folder');
   });
 
   test('with a link in place of the store is not written', async () => {
