@@ -109,18 +109,26 @@ describe.each([true, false])(
   "a link put in a parent's place in mid-write (folder handles: %s)",
   (handles) => {
     const steps = ['stage', 'content', 'sync', 'aside', 'link', 'unstage', 'retire'];
-    for (const swapped of ['alpha', 'alpha/refs']) {
-      test.each(steps)(`${swapped} at %s: no byte outside, none lost`, async (step) => {
+    const outsides = [
+      { 'refs/a.md': 'theirs', 'a.md': 'theirs' },
+      { 'refs/x': 'theirs', x: 'theirs' },
+    ];
+    const matrix = ['alpha', 'alpha/refs'].flatMap((swapped) =>
+      outsides.map((outside) => ({ swapped, outside })),
+    );
+    for (const { swapped, outside } of matrix) {
+      const name = `${swapped} for one with ${Object.keys(outside)} at %s: no byte outside, none lost`;
+      test.each(steps)(name, async (step) => {
         const swap = () => {
           renameSync(join(root.real, swapped), join(root.home, 'moved'));
           symlinkSync(join(root.home, 'outside'), join(root.real, swapped));
         };
         const root = freshRoot({ [path]: 'old' }, { handles, step: (now) => disturb(now) });
         const disturb = once(step, swap);
-        put(root.home, { 'outside/refs/a.md': 'theirs', 'outside/a.md': 'theirs' });
+        put(join(root.home, 'outside'), outside);
         await writeFile(root, wish(digest('old')));
         await recover(root);
-        expect(tree(join(root.home, 'outside'))).toEqual({ 'refs/a.md': 'theirs', 'a.md': 'theirs' });
+        expect(tree(join(root.home, 'outside'))).toEqual(outside);
         expect(Object.values(tree(root.home))).toContain('old');
         expect(left(root, 'staging')).toEqual([]);
       });
