@@ -20,8 +20,9 @@ export async function skillEdit(ctx: Context, input: SkillEditInput): Promise<st
       return renderWritten(item);
     }
     case 'edit': {
-      const { item, replaced } = await editItem(ctx, { kind, name: name ?? '' }, changes);
-      return renderWritten(item, { replaced });
+      const { item } = await editItem(ctx, { kind, name: name ?? '' }, changes);
+      const { expected_revision: read } = changes;
+      return renderWritten(item, { replaced: read === item.revision ? undefined : read });
     }
   }
 }

@@ -15,8 +15,6 @@ type ChangeType = (typeof changes.$inferInsert)['type'];
 export interface Written {
   readonly item: Item;
   readonly cursor: z.infer<typeof Cursor>;
-  /** The revision that this write put another in the place of. */
-  readonly replaced?: number | undefined;
 }
 
 /** Thrown by {@link commit} when another write came first; verbs turn it into `conflict` or try again. */
@@ -157,7 +155,7 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
     updated_at: now,
     files: content?.files ?? [...(head as Head).files],
   };
-  return { item, cursor, replaced: content ? head?.revision : undefined };
+  return { item, cursor };
 }
 
 /** Aborts the batch by a broken CHECK unless the item is still at the head given (or still does not exist). */

@@ -100,7 +100,7 @@ export function headersOf(
   return {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    ...(method === 'initialize' ? {} : { 'mcp-protocol-version': revision }),
+    ...(method === 'initialize' && revision !== MODERN ? {} : { 'mcp-protocol-version': revision }),
     ...(revision === MODERN
       ? { 'mcp-method': method, ...(name === undefined ? {} : { 'mcp-name': String(name) }) }
       : {}),
