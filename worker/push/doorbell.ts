@@ -59,9 +59,11 @@ export class Doorbell extends DurableObject {
   // A device only pings, and pings do not come here. Answering would invite it to send more.
   override webSocketMessage(): void {}
 
-  // The runtime completes the closing handshake. Closing here again would throw for 1005, 1006 and 1015, which tell how
-  // a socket ended and are never sent.
-  override webSocketClose(): void {}
+  // The runtime leaves the closing handshake of a hibernating socket to us; without an answer the device would wait for
+  // it. The code received is not repeated: 1005, 1006 and 1015 tell how a socket ended, and sending one throws.
+  override webSocketClose(socket: WebSocket): void {
+    close(socket, { code: 1000, reason: '' });
+  }
 
   override webSocketError(): void {}
 
