@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { runDemo } from './demo.ts';
 import { type Local, startLocal } from './serve.ts';
 import { StartError } from './start-error.ts';
 
@@ -7,6 +8,7 @@ interface Flags {
   port: number;
   data: string;
   json?: true;
+  demo?: true;
 }
 
 const program = new Command('npm start --')
@@ -14,14 +16,16 @@ const program = new Command('npm start --')
   .option('--port <number>', 'port on 127.0.0.1', parsePort, 8787)
   .option('--data <folder>', 'folder of everything that is kept', '.repertoire')
   .option('--json', 'print what a script needs as one line of JSON')
+  .option('--demo', 'show the whole way once with two throw-away devices, then stop')
   .helpOption('--help', 'print this')
   .action(run);
 
 await program.parseAsync();
 
-async function run({ port, data, json }: Flags): Promise<void> {
+async function run({ port, data, json, demo }: Flags): Promise<void> {
   let local: Local;
   try {
+    if (demo) return await runDemo((line) => process.stdout.write(`${line}\n`));
     local = await startLocal({ port, data, log: (line) => process.stderr.write(`${line}\n`) });
   } catch (error) {
     if (!(error instanceof StartError)) throw error;

@@ -20,7 +20,7 @@ const jwt = () =>
     .join('.');
 
 test('a credential is refused with rule, file and line, and nothing is stored', async () => {
-  const { ctx, db, rings } = await openTestRegistry();
+  const { ctx, client, rings } = await openTestRegistry();
   const secret = token();
   const error = await createItem(await ctx(), {
     kind: 'skill',
@@ -32,7 +32,7 @@ test('a credential is refused with rule, file and line, and nothing is stored', 
   });
   expect(JSON.stringify([error.message, error.details])).not.toContain(secret);
   expect(await listItems(await ctx(), { removed: true })).toEqual([]);
-  expect((await db.$client.execute('select count(*) as n from blobs')).rows[0]?.n).toBe(0);
+  expect((await client.execute('select count(*) as n from blobs')).rows[0]?.n).toBe(0);
   expect(rings).toEqual([]);
 });
 
