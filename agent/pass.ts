@@ -80,10 +80,10 @@ export function createFolders(deps: PassDeps): Folders {
     const failed = [...states.values()].some(({ state }) => state === 'failed');
     const scope = view === seen && !failed ? asked : 'all';
     const survey = surveyItems(folders, settings, scope);
-    await openRoots(folders, survey);
+    await openRoots(folders, survey, scope);
     const spots = survey.spots.flatMap((spot) => look(spot, asked === 'all'));
     const waiting = applyBrake(settings);
-    const actions = plan(spots).map((action) => held(action, waiting));
+    const actions = plan(spots).map((action) => braked(action, waiting));
     const outcomes = await applyAll(actions);
     const events = record(folders, survey, outcomes, scope);
     seen = view;
@@ -101,14 +101,14 @@ export function createFolders(deps: PassDeps): Folders {
       agreed: (item: string, client: string) => agreed.has(`${item}\0${client}`),
     };
     const spots = new Map<string, UnseenSpot>();
-    const heldBack: Survey['held'] = [];
+    const held: Survey['held'] = [];
     for (const folder of folders) {
       for (const item of items) {
         const wish = wantedIn(folder, item, source);
         if (wish === null) continue;
         const key = isHeld(wish) ? null : placementKey(folder.path, wish.at);
-        if (isHeld(wish)) heldBack.push({ folder: folder.path, held: wish });
-        else if (key !== null && spots.has(key)) heldBack.push({ folder: folder.path, held: twin(wish) });
+        if (isHeld(wish)) held.push({ folder: folder.path, wish });
+        else if (key !== null && spots.has(key)) held.push({ folder: folder.path, wish: twin(wish) });
         else if (key !== null) {
           const skip = skipped.has(factKey(folder.path, item.id));
           spots.set(key, { folder: folder.path, at: wish.at, want: wish, placed: null, gone: false, skip });
@@ -128,21 +128,25 @@ export function createFolders(deps: PassDeps): Folders {
         spots.set(key, { folder, at, want: null, placed, gone, skip: false });
       }
     }
-    return { items, spots: [...spots.values()], held: heldBack };
+    return { items, spots: [...spots.values()], held };
   }
 
-  async function openRoots(folders: ClientFolder[], { spots }: Survey): Promise<void> {
+  /** Opens the folders that the pass is about, makes those that get something, and ends what a crash left half done. */
+  async function openRoots(folders: ClientFolder[], { spots, held }: Survey, scope: Scope): Promise<void> {
     opened.clear();
     missing.clear();
     const known = new Map(folders.map((folder) => [folder.path, folder]));
     for (const path of states.keys()) if (!known.has(path)) states.delete(path);
-    const wanted = new Set(spots.filter(({ want }) => want !== null).map(({ folder }) => folder));
-    for (const path of new Set([...spots.map(({ folder }) => folder), ...known.keys()])) {
+    const writing = new Set(spots.filter(({ want }) => want !== null).map((spot) => spot.folder));
+    const holding = new Set(held.map((wish) => wish.folder));
+    const all = scope === 'all' ? known.keys() : [];
+    for (const path of new Set([...spots.map((spot) => spot.folder), ...all])) {
       const folder = known.get(path);
-      const create = folder !== undefined && wanted.has(path);
+      const create = folder !== undefined && writing.has(path);
       if (!create && statSync(path, { throwIfNoEntry: false }) === undefined) {
-        states.delete(path);
         missing.add(path);
+        if (folder && holding.has(path)) states.set(path, { folder, state: 'written' });
+        else if (scope === 'all') states.delete(path);
         continue;
       }
       try {
@@ -241,7 +245,8 @@ export function createFolders(deps: PassDeps): Folders {
   /** Keeps the facts, and makes an event of each one that is new. */
   function record(folders: ClientFolder[], survey: Survey, done: Done[], scope: Scope): DeviceEvent[] {
     const facts = new Map<string, Fact>();
-    const events: DeviceEvent[] = [];
+    // Equal bytes in two folders are one event of the device.
+    const events = new Map<string, DeviceEvent>();
     const set = (fact: Fact) => {
       const key = factKey(fact.folder, fact.item);
       const other = facts.get(key);
@@ -254,7 +259,8 @@ export function createFolders(deps: PassDeps): Folders {
     ) => {
       const { item, kind, name, revision, message } = fact;
       const said = message === undefined ? {} : { message };
-      events.push({ id: randomUUID(), item, kind, name, action, revision, replaced, at: now(), ...said });
+      const made = { item, kind, name, action, revision, replaced, at: now(), ...said };
+      events.set(JSON.stringify({ ...made, at: null }), { id: randomUUID(), ...made });
     };
     // The wanted place of a renamed item counts before the one that it leaves.
     for (const { action, outcome, digest } of done.toSorted(wantedFirst)) {
@@ -274,7 +280,7 @@ export function createFolders(deps: PassDeps): Folders {
       }
       set(fact);
     }
-    for (const { folder, held: wish } of survey.held) {
+    for (const { folder, wish } of survey.held) {
       const { item, kind, name, held: state, reason: message } = wish;
       const revision = revisionThere(folder, item);
       const fact: Fact = { folder, item, kind, name, state, revision, digest: null, message };
@@ -293,8 +299,9 @@ export function createFolders(deps: PassDeps): Folders {
       ...stale.map(([key]) => [key, null] as const),
       ...[...facts].filter(([key, fact]) => JSON.stringify(fact) !== JSON.stringify(records.facts.get(key))),
     ]);
-    records.events.write(events.map((made) => [made.id, made]));
-    return events;
+    const all = [...events.values()];
+    records.events.write(all.map((made) => [made.id, made]));
+    return all;
   }
 
   function revisionThere(folder: string, item: string): number | null {
@@ -312,7 +319,7 @@ type UnseenSpot = Omit<Spot, 'standing'>;
 interface Survey {
   items: MirrorItem[];
   spots: UnseenSpot[];
-  held: { folder: string; held: Held }[];
+  held: { folder: string; wish: Held }[];
 }
 
 interface Done {
@@ -340,7 +347,7 @@ function twin({ item, kind, name }: Want): Held {
   return { item, kind, name, held: 'failed', reason };
 }
 
-function held(action: Action, waiting: ReadonlySet<string>): Action {
+function braked(action: Action, waiting: ReadonlySet<string>): Action {
   if (action.decision.do !== 'remove' || !waiting.has(action.item)) return action;
   const reason = 'Its removal waits, with many others, for "repertoire confirm".';
   return { ...action, decision: { do: 'hold', state: 'held_back', reason } };

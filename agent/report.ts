@@ -50,7 +50,7 @@ export function createReporter({ files, records, registry, version }: ReportDeps
     signal: AbortSignal | undefined,
   ): Promise<string | null> {
     const next = new Map(folders.map((folder) => [folder.folder.path, snapshot(folder)]));
-    const changes = folders.flatMap((folder) => folderChanges(folder, next, accepted));
+    const changes = pack(folders.flatMap((folder) => folderChanges(folder, next, accepted)));
     const dropped = reportedFolders.filter((known) => !next.has(known));
     const events = [...records.events.entries()];
     if (changes.length + dropped.length + events.length === 0 && cursor === acceptedCursor) return null;
@@ -63,7 +63,7 @@ export function createReporter({ files, records, registry, version }: ReportDeps
           // Only the last part says how far the device is, for before it the registry has not been told all.
           cursor: last ? cursor : null,
           agent_version: version,
-          folders: changes.slice(part, part + 1),
+          folders: changes[part] ?? [],
           dropped: part === 0 ? dropped : [],
           events: told.map(([, event]) => event),
         };
@@ -126,6 +126,21 @@ function folderChanges(
     gone: part === 0 ? gone : [],
     complete: !before && part === 0,
   }));
+}
+
+/** Whole folders into as few reports as hold them. */
+function pack(changes: readonly ReportedFolder[]): ReportedFolder[][] {
+  const reports: ReportedFolder[][] = [];
+  let room = 0;
+  for (const change of changes) {
+    if (reports.length === 0 || change.items.length > room) {
+      reports.push([]);
+      room = ITEMS_PER_REPORT;
+    }
+    reports.at(-1)?.push(change);
+    room -= change.items.length;
+  }
+  return reports;
 }
 
 function reported({ folder: _, ...item }: Fact): ReportedItem {

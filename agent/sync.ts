@@ -29,6 +29,8 @@ export interface SyncDeps {
   housekeeping?: () => Promise<void>;
   /** Milliseconds between the tries for an answer that lags. */
   delays?: readonly number[];
+  /** Milliseconds from a pass to its report. */
+  reportDelay?: number;
 }
 
 export interface SyncStatus {
@@ -67,15 +69,17 @@ interface Asked {
  * - Whatever is asked for during a pass makes one more pass, however often it is asked.
  * - A pass that began is finished: an abort cuts waiting for the network short, never a write.
  * - A ring looks only at what changed; the report follows the write and does not delay the next pass.
+ * - Reports that the registry did not take are told again with the next pass.
  * - Without the registry, what is known already is still kept on disk.
  * - A registry that went back in time, or that no longer knows the device, stops all writing.
  */
 export function createSync(deps: SyncDeps): Sync {
-  const { files, mirror, folders, registry, reporter, log, now, signal } = deps;
+  const { files, mirror, folders, registry, reporter, log, now, signal, reportDelay = 200 } = deps;
   const status: SyncStatus = { online: false, last_pass_at: null, problem: null, result: null };
   const ended = Promise.withResolvers<string>();
   let asked: Asked | null = null;
   let running: Promise<void> | null = null;
+  let unreported: NodeJS.Timeout | undefined;
   let reporting: Promise<void> = Promise.resolve();
   let stopped = false;
 
@@ -173,10 +177,16 @@ export function createSync(deps: SyncDeps): Sync {
     return null;
   }
 
+  /** The devices that a ring woke pull at the same moment; their reports come after, and several passes make one. */
   function report(): void {
-    if (!status.result) return;
-    const { folders: states } = status.result;
-    const sent = reporter.send({ cursor: mirror.cursor, folders: states }, signal);
+    unreported ??= setTimeout(tell, reportDelay);
+  }
+
+  function tell(): void {
+    clearTimeout(unreported);
+    unreported = undefined;
+    if (!status.result || stopped) return;
+    const sent = reporter.send({ cursor: mirror.cursor, folders: status.result.folders }, signal);
     reporting = sent.then(
       (failure) => {
         if (failure !== null) log({ level: 'warn', message: failure });
@@ -197,6 +207,7 @@ export function createSync(deps: SyncDeps): Sync {
     hint: (items) => ask({ pull: false, rung: null, scope: new Set(items) }),
     async idle() {
       while (running) await running;
+      if (unreported) tell();
       await reporting;
     },
     status,

@@ -1,0 +1,77 @@
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readJson, StateError, writeJson } from '../../agent/json-file.ts';
+import { openTable } from '../../agent/table.ts';
+import { freshFolder } from './registry.ts';
+
+const record = z.object({ n: z.number() });
+const open = (path: string, readOnly = false) => openTable({ path, title: 'numbers', record, readOnly });
+
+describe('a table', () => {
+  it('keeps the last value of each key', () => {
+    const path = join(freshFolder(), 'numbers.jsonl');
+    const table = open(path);
+    table.write([
+      ['a', { n: 1 }],
+      ['b', { n: 2 }],
+    ]);
+    table.write([
+      ['a', { n: 3 }],
+      ['b', null],
+    ]);
+    expect([...open(path).entries()]).toEqual([['a', { n: 3 }]]);
+  });
+
+  it('drops the torn last line of a write that was cut off, and goes on', () => {
+    const path = join(freshFolder(), 'numbers.jsonl');
+    open(path).write([['a', { n: 1 }]]);
+    appendFileSync(path, '["b",{"n"');
+    expect(open(path, true).get('b')).toBeUndefined();
+    open(path).write([['c', { n: 3 }]]);
+    expect([...open(path).entries()]).toEqual([
+      ['a', { n: 1 }],
+      ['c', { n: 3 }],
+    ]);
+  });
+
+  it.each([
+    ['a damaged line', '{"table":"numbers","version":1}\nnonsense\n["b",{"n":1}]\n'],
+    ['a record of another form', '{"table":"numbers","version":1}\n["b",{"n":"one"}]\n'],
+    ['a newer version', '{"table":"numbers","version":2}\n'],
+    ['another table', '{"table":"words","version":1}\n'],
+  ])('refuses %s with a sentence, and keeps the file', (_, text) => {
+    const path = join(freshFolder(), 'numbers.jsonl');
+    writeFileSync(path, text);
+    expect(() => open(path)).toThrow(StateError);
+    expect(() => open(path)).toThrow(/cannot be used: .*repair it, or move it away\.$/);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
+  it('costs a change of one record a write of one record, and does not grow for ever', () => {
+    const path = join(freshFolder(), 'numbers.jsonl');
+    const table = open(path);
+    table.write(Array.from({ length: 5000 }, (_, n) => [`key-${n}`, { n }] as const));
+    const before = statSync(path).size;
+    table.write([['key-1', { n: -1 }]]);
+    expect(statSync(path).size - before).toBeLessThan(100);
+    for (let n = 0; n < 20_000; n++) table.write([['key-1', { n }]]);
+    expect(statSync(path).size).toBeLessThan(3 * before);
+    expect(open(path).get('key-1')).toEqual({ n: 19_999 });
+    expect(open(path).size).toBe(5000);
+  });
+});
+
+describe('a small JSON file', () => {
+  it('is private, and is refused and kept when it is damaged', () => {
+    const path = join(freshFolder(), 'settings.json');
+    expect(readJson(path, record)).toBeNull();
+    writeJson(path, { n: 1 });
+    expect(readJson(path, record)).toEqual({ n: 1 });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    writeFileSync(path, '{"n":');
+    expect(() => readJson(path, record)).toThrow(StateError);
+    expect(readFileSync(path, 'utf8')).toBe('{"n":');
+  });
+});
