@@ -20,6 +20,8 @@ const program = new Command('npm start --')
   .helpOption('--help', 'print this')
   .action(run);
 
+// A reader that has seen enough, such as `head`, is no reason to leave children behind.
+process.stdout.on('error', () => undefined);
 await program.parseAsync();
 
 async function run({ port, data, json, demo }: Flags): Promise<void> {
