@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import { homedir, hostname } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { Environment } from './cli/environment.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -36,7 +35,7 @@ function environment(): Environment {
     platform: platform === 'win32' || platform === 'darwin' ? platform : 'linux',
     hostname: hostname(),
     architecture: process.arch,
-    command: [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)],
+    command: [process.execPath, ...process.execArgv, process.argv[1] as string],
     cwd: process.cwd(),
     stdin: process.stdin,
     stdout: process.stdout,

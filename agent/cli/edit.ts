@@ -131,7 +131,8 @@ interface Edited {
 async function inEditor(cli: Cli, { registry }: Session, item: Item): Promise<Edited | null> {
   const { environment, state } = cli;
   const main = MAIN_FILE[item.kind];
-  if (!environment.stdin.isTTY || !cli.output.terminal) {
+  const { VISUAL, EDITOR } = environment.env;
+  if (!VISUAL && !EDITOR && !environment.stdin.isTTY) {
     throw new WrongUsage(
       'There is no terminal to edit in here: say what to change with --description, --instructions or --file.',
     );

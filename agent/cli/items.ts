@@ -57,10 +57,19 @@ async function listItems(cli: Cli, { kind, removed, json, ...connection }: ListF
       `There are no ${kind ?? 'skill'}s${kind ? '' : ' and no personas'} yet; "repertoire add FOLDER" adds some.`,
     );
   }
+  const states = items.some((item) => stateOf(item) !== '');
   output.table(
-    [{ title: 'Name' }, { title: 'Kind' }, { title: 'State' }, { title: 'Description' }],
-    items.map((item) => [item.name, item.kind, stateOf(item), item.description]),
+    [
+      { title: 'Name', most: 30 },
+      { title: 'Kind' },
+      ...(states ? [{ title: 'State' }] : []),
+      { title: 'Description' },
+    ],
+    items.map((item) => [item.name, item.kind, ...(states ? [stateOf(item)] : []), item.description]),
   );
+  if (items.some(({ flags }) => flags.length > 0)) {
+    output.note('* Some client will not read it as meant; "repertoire show NAME" says which and why.');
+  }
 }
 
 async function searchItems(cli: Cli, text: string, { kind, json, ...connection }: ListFlags): Promise<void> {
@@ -115,7 +124,7 @@ async function showItem(
 function describe({ output }: Cli, item: Item): void {
   const others = item.files.length - 1;
   output.note(
-    `${item.kind} ${item.name}, ${stateOf(item)}, revision ${item.revision} of ${moment(item.updated_at)}${
+    `${item.kind} ${item.name}, ${item.state}, revision ${item.revision} of ${moment(item.updated_at)}${
       others > 0 ? `, with ${counted(others, 'more file')} (--files)` : ''
     }`,
   );
@@ -139,6 +148,7 @@ function listFiles({ output }: Cli, { files }: Item): void {
   );
 }
 
+/** Nothing for what is as usual, so that the eye finds the rest. */
 function stateOf({ state, flags }: ItemSummary): string {
-  return flags.length > 0 ? `${state}*` : state;
+  return `${state === 'active' ? '' : state}${flags.length > 0 ? '*' : ''}`;
 }

@@ -10,9 +10,7 @@ export async function agree(
 ): Promise<boolean> {
   const { stdin, stderr } = environment;
   if (!stdin.isTTY) {
-    throw new CommandFailed(
-      `${question} Nobody can be asked here: repeat the command with ${otherwise} to say yes.`,
-    );
+    throw new CommandFailed(`${question} There is no terminal here to ask on; ${otherwise} says yes.`);
   }
   output.note('');
   const answer = await new Promise<string>((resolve) => {

@@ -60,6 +60,8 @@ export function wrap(text: string, columns: number, indent = ''): string {
 export interface Column {
   title: string;
   align?: 'left' | 'right';
+  /** Widest that the column gets; a longer cell pushes the rest of its row to the right. */
+  most?: number;
 }
 
 /**
@@ -72,20 +74,25 @@ export function table(
   width: number,
 ): string[] {
   const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map(oneLine))];
-  const last = columns.length - 1;
-  const widths = columns.map((_, i) => Math.max(...lines.map((line) => displayWidth(line[i] ?? ''))));
-  const before = widths.slice(0, last).reduce((sum, each) => sum + each + 2, 0);
-  return lines.map((line) =>
-    line
-      .map((cell, i) => {
-        if (i === last && columns[i]?.align !== 'right') return cut(cell, Math.max(width - before, 16));
-        const room = ' '.repeat((widths[i] as number) - displayWidth(cell));
-        return columns[i]?.align === 'right' ? room + cell : cell + room;
-      })
-      .join('  ')
-      .trimEnd(),
+  const widths = columns.map(({ most = Number.POSITIVE_INFINITY }, i) =>
+    Math.min(most, Math.max(...lines.map((line) => displayWidth(line[i] ?? '')))),
   );
+  return lines.map((line) => {
+    let text = '';
+    for (const [i, { align }] of columns.entries()) {
+      const cell = line[i] ?? '';
+      const room = ' '.repeat(Math.max(0, (widths[i] as number) - displayWidth(cell)));
+      if (align === 'right') text += room + cell;
+      else if (i === columns.length - 1) text += cut(cell, Math.max(width - displayWidth(text), MIN_LAST));
+      else text += cell + room;
+      if (i < columns.length - 1) text += '  ';
+    }
+    return text.trimEnd();
+  });
 }
+
+/** Columns of the last cell that stay even where a row is too long. */
+const MIN_LAST = 12;
 
 /** `1 skill`, `2 skills`. */
 export function counted(n: number, one: string, many = `${one}s`): string {
