@@ -33,7 +33,7 @@ export async function itemHistory(ctx: Context, ref: ItemRef): Promise<ItemHisto
       .select({ ...getTableColumns(folderItems), deviceName: devices.name })
       .from(items)
       .innerJoin(folderItems, eq(folderItems.itemId, items.id))
-      .innerJoin(devices, eq(devices.id, folderItems.deviceId))
+      .innerJoin(devices, and(eq(devices.id, folderItems.deviceId), eq(devices.accountId, items.accountId)))
       .where(named)
       .orderBy(devices.name, folderItems.path),
   ]);

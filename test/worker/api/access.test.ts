@@ -161,6 +161,27 @@ describe('two accounts', () => {
     expect([(await get(two)).text, (await use(two)).status]).toEqual(['b', 201]);
   });
 
+  test("a device cannot put itself into the history of another account's item", async () => {
+    const owner = await api.token();
+    const { json } = await api.call('/api/v1/items', {
+      method: 'POST',
+      token: owner,
+      body: { kind: 'skill', name: 'a', description: 'A.', instructions: 'A.' },
+    });
+    const item = { item: json.item.id, kind: 'skill', name: 'a', state: 'failed', revision: 1, digest: null };
+    const folder = { path: '/x', kind: 'skill', clients: [], state: 'written', items: [item], gone: [] };
+    const report = { cursor: null, agent_version: '1', dropped: [], events: [] };
+    const stranger = await api.pair(await api.addAccount());
+    const sent = await api.call('/api/v1/devices/self/report', {
+      method: 'PUT',
+      device: stranger,
+      body: { ...report, folders: [{ ...folder, complete: true }] },
+    });
+    expect(sent.status).toBe(204);
+    const history = await api.call('/api/v1/items/skill/a/history', { token: owner });
+    expect(history.json.devices).toEqual([]);
+  });
+
   test('an item of the same name in both is two items', async () => {
     const body = (text: string) => ({
       kind: 'skill',

@@ -4,15 +4,22 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
+import { sha256 } from '../../../schema/digest.ts';
 import { Ring } from '../../../schema/push.ts';
+import { openDatabase } from '../../../worker/db/client.ts';
+import { accounts, tokens } from '../../../worker/db/tables.ts';
 import { startLocal } from '../../../worker/local/serve.ts';
+import { bootstrapAccount } from '../../../worker/registry/bootstrap.ts';
+import { ALL_SCOPES, newId, newSecret } from '../../../worker/registry/context.ts';
 import { type ProofParts, TestDevice } from '../device.ts';
 
 export interface Running {
   readonly url: string;
   readonly token: string;
+  /** Token of a second account. */
+  readonly neighbour: string;
   call(method: string, path: string, body?: unknown): Promise<Response>;
-  pair(): Promise<PairedDevice>;
+  pair(approver?: string): Promise<PairedDevice>;
   /** Opens a device's socket; rejects with the HTTP answer's status where that is refused. */
   open(device: PairedDevice, options?: OpenOptions): Promise<Socket>;
   pull(device: PairedDevice, since?: string): Promise<{ cursor: string; items: { name: string }[] }>;
@@ -21,6 +28,8 @@ export interface Running {
 }
 
 export type PairedDevice = TestDevice & { id: string };
+/** A device, or an API token. */
+type Who = TestDevice | string;
 
 interface OpenOptions {
   proof?: ProofParts;
@@ -38,7 +47,15 @@ export interface Socket {
 /** The real thing on a free port: workerd, the Worker, libSQL on a file. `entry` is TypeScript around the Worker. */
 export async function run({ entry }: { entry?: string } = {}): Promise<Running> {
   const data = await mkdtemp(join(tmpdir(), 'repertoire-push-'));
-  const options = { port: 0, data, ...(entry === undefined ? {} : { entry: join(data, 'entry.ts') }) };
+  const neighbour = `sk_${newSecret()}`;
+  const options = {
+    port: 0,
+    data,
+    ...(entry === undefined ? {} : { entry: join(data, 'entry.ts') }),
+    bootstrap: async (...[client, keep]: Parameters<typeof bootstrapAccount>) => {
+      if (await bootstrapAccount(client, keep)) await addNeighbour(client, neighbour);
+    },
+  };
   if (entry !== undefined) await writeFile(join(data, 'entry.ts'), entry);
   let local = await startLocal(options);
   const token = local.ownerToken ?? '';
@@ -49,24 +66,20 @@ export async function run({ entry }: { entry?: string } = {}): Promise<Running> 
     await rm(data, { recursive: true, force: true });
   });
 
-  async function send(
-    method: string,
-    path: string,
-    init: RequestInit,
-    device?: TestDevice,
-  ): Promise<Response> {
+  async function send(method: string, path: string, init: RequestInit, who: Who = token): Promise<Response> {
     const url = local.url + path;
-    const auth = device ? await device.headers(method, url) : { authorization: `Bearer ${token}` };
+    const device = typeof who === 'string' ? null : who;
+    const auth = device ? await device.headers(method, url) : { authorization: `Bearer ${who}` };
     const response = await fetch(url, { method, ...init, headers: auth });
     const nonce = response.headers.get('dpop-nonce');
     if (device && nonce) device.nonce = nonce;
     return response;
   }
 
-  async function json(method: string, path: string, body: unknown, device?: TestDevice) {
+  async function json(method: string, path: string, body: unknown, who: Who) {
     const init = body === undefined ? {} : { body: JSON.stringify(body) };
-    let response = await send(method, path, init, device);
-    if (response.status === 401 && device) response = await send(method, path, init, device);
+    let response = await send(method, path, init, who);
+    if (response.status === 401 && typeof who !== 'string') response = await send(method, path, init, who);
     if (!response.ok)
       throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
     // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
@@ -78,12 +91,13 @@ export async function run({ entry }: { entry?: string } = {}): Promise<Running> 
       return local.url;
     },
     token,
+    neighbour,
     call: (method, path, body) =>
       send(method, path, body === undefined ? {} : { body: JSON.stringify(body) }),
-    async pair() {
+    async pair(approver = token) {
       const device = await TestDevice.make();
       const pairing = await json('POST', '/api/v1/pairings', { name: 'laptop', platform: 'linux' }, device);
-      await json('POST', `/api/v1/pairings/${pairing.user_code}/approve`, undefined);
+      await json('POST', `/api/v1/pairings/${pairing.user_code}/approve`, undefined, approver);
       const body = { device_code: pairing.device_code };
       const paired = await json('POST', '/api/v1/pairings/token', body, device);
       device.token = (await json('POST', '/api/v1/devices/token', undefined, device)).access_token;
@@ -91,11 +105,12 @@ export async function run({ entry }: { entry?: string } = {}): Promise<Running> 
     },
     async open(device, { proof, headers } = {}) {
       const url = `${local.url}/api/v1/push`;
-      const socket = new WebSocket(url.replace('http', 'ws'), {
+      const options = {
+        headers: { ...(await device.headers('GET', url, proof)), ...headers },
         // After both have said goodbye workerd keeps the connection of a hibernating socket for another ten seconds.
         closeTimeout: 200,
-        headers: { ...(await device.headers('GET', url, proof)), ...headers },
-      });
+      };
+      const socket = new WebSocket(url.replace('http', 'ws'), options);
       sockets.push(socket);
       return opened(socket, device);
     },
@@ -137,6 +152,16 @@ function opened(socket: WebSocket, device: TestDevice): Promise<Socket> {
     socket.on('error', reject);
     socket.on('open', () => resolve({ socket, ring, rings, closed }));
   });
+}
+
+async function addNeighbour(client: Parameters<typeof bootstrapAccount>[0], token: string): Promise<void> {
+  const db = openDatabase(client);
+  const accountId = newId();
+  await db.insert(accounts).values({ id: accountId, name: 'neighbour', epoch: 'x', createdAt: 0 });
+  const hash = await sha256(token);
+  await db
+    .insert(tokens)
+    .values({ id: newId(), accountId, hash, name: 'neighbour', scopes: [...ALL_SCOPES], createdAt: 0 });
 }
 
 export class Refused extends Error {

@@ -109,6 +109,22 @@ describe('the door', () => {
   });
 });
 
+test("a device is rung by its own account's changes alone", async () => {
+  const { device, socket } = await connected();
+  const stranger = await registry.pair(registry.neighbour);
+  const apart = await registry.open(stranger);
+  const { cursor } = await write();
+  expect(await socket.ring()).toBe(cursor);
+  expect(await online()).not.toContain(stranger.id);
+  await fetch(`${registry.url}/api/v1/guidelines`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${registry.neighbour}` },
+    body: JSON.stringify({ text: 'Mine.' }),
+  });
+  expect([await apart.ring(), apart.rings.length, socket.rings.length]).toEqual(['x:1', 1, 1]);
+  expect(await online()).toContain(device.id);
+});
+
 test('a device that is revoked while connected is told so, is rung no more, and gets no socket again', async () => {
   const [revoked, other] = [await connected(), await connected()];
   const { status } = await registry.call('DELETE', `/api/v1/devices/${revoked.device.id}`);
