@@ -174,4 +174,5 @@ export class Refused extends Error {
   }
 }
 
-export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** With slashes, also on Windows: it stands in import statements. */
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url)).replaceAll('\\', '/');
