@@ -164,7 +164,7 @@ async function addNeighbour(client: Parameters<typeof bootstrapAccount>[0], toke
     .values({ id: newId(), accountId, hash, name: 'neighbour', scopes: [...ALL_SCOPES], createdAt: 0 });
 }
 
-export class Refused extends Error {
+class Refused extends Error {
   readonly status: number;
   readonly challenge: string;
   constructor(status: number, challenge: string) {
