@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,7 +8,7 @@ import { type Local, startLocal } from '../../worker/local/serve.ts';
 import { openBearerProxy } from './bearer-proxy.ts';
 import { type Applies, EXPECTED, SKILLS } from './expected.ts';
 
-const PROGRAM = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
+const PROGRAM = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
 
 interface Check {
   id: string;

@@ -11,7 +11,14 @@ export interface Caller {
   readonly wsl: boolean;
 }
 
-const Implementation = z.object({ name: z.string().min(1), version: z.string().default('') });
+/** Names are kept and shown to people: one that holds control characters counts as none. */
+const Implementation = z.object({
+  name: z.string().regex(/^\P{Cc}{1,200}$/u),
+  version: z
+    .string()
+    .regex(/^\P{Cc}{0,100}$/u)
+    .catch(''),
+});
 const Handshake = z.object({ params: z.object({ clientInfo: Implementation }) });
 const Envelope = z.object({
   params: z.object({ _meta: z.object({ [CLIENT_INFO_META_KEY]: Implementation }) }),
@@ -37,9 +44,8 @@ export function readCaller(request: Request, messages: readonly unknown[], withP
 function bridged(header: string | null): z.infer<typeof Implementation> | null {
   if (!header) return null;
   const slash = header.lastIndexOf('/');
-  return slash < 1
-    ? { name: header, version: '' }
-    : { name: header.slice(0, slash), version: header.slice(slash + 1) };
+  const [name, version] = slash < 1 ? [header, ''] : [header.slice(0, slash), header.slice(slash + 1)];
+  return Implementation.safeParse({ name, version }).data ?? null;
 }
 
 function clientInfo(message: unknown): z.infer<typeof Implementation> | null {

@@ -20,8 +20,8 @@ preloadSchemas();
 const OPENING: readonly string[] = ['initialize', 'server/discover', 'tools/list'];
 
 /**
- * MCP over streamable HTTP, without sessions, for every revision of `REVISIONS`. The credentials are looked up with the
- * request's first query, so whatever the SDK answered leaves only once they hold: a bad token gets 401 in any case.
+ * MCP over streamable HTTP, without sessions, in every revision at once. The credentials are looked up with the request's
+ * first query, so whatever the SDK answered leaves only once they hold: a bad token gets 401 in any case.
  */
 export const mcp = new Hono<AppEnv>();
 

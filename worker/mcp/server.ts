@@ -13,7 +13,7 @@ import { attachSkills } from './skills-extension.ts';
 export const SERVER = { name: 'repertoire', title: 'Repertoire', version: '0.1.0' } as const;
 
 /** Newest first; for any other the newest that knows `initialize` is offered. */
-export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
+const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
 /** Methods whose answer carries the listing as `instructions`. */
 const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];

@@ -29,7 +29,7 @@ import type { Session } from './session.ts';
 import { parseSkillUri, skillUri } from './skill-uri.ts';
 
 /** Entries of one page of `skills/list`, `resources/list` and a folder. */
-export const PAGE = 100;
+const PAGE = 100;
 const MANIFEST = MAIN_FILE.skill;
 const MARKDOWN = 'text/markdown';
 

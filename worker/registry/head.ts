@@ -1,6 +1,6 @@
 import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
-import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
+import { type FileEntry, type Item, type ItemSummary, Kind, MAIN_FILE } from '../../schema/item.ts';
 import { blobs, files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
 
@@ -73,7 +73,9 @@ export async function tryReadHead(
 }
 
 export function namedItem(ctx: Context, { kind, name }: ItemRef): SQL | undefined {
-  return and(eq(items.accountId, ctx.account), eq(items.name, name), kind && eq(items.kind, kind));
+  // Both kinds are named, for the index by name begins with the kind.
+  const kinds = kind ? [kind] : Kind.options;
+  return and(eq(items.accountId, ctx.account), inArray(items.kind, kinds), eq(items.name, name));
 }
 
 /** The one item that is meant. Among a skill and a persona of one name, one that is not removed wins over one that is. */

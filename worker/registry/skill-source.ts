@@ -1,4 +1,5 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, or, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL } from 'drizzle-orm';
+import { unionAll } from 'drizzle-orm/sqlite-core';
 import { type FileEntry, type Kind, LIMITS, MAIN_FILE } from '../../schema/item.ts';
 import { blobs, files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
@@ -47,9 +48,8 @@ export async function listSkillHeads(
 
 /** As {@link listSkillHeads}, each item with its files. One round trip. */
 export async function listSkillRows(ctx: Context, page: Page): Promise<{ rows: SkillRow[]; more: boolean }> {
-  const ids = ctx.db
-    .select({ id: selectPage(ctx, page, page.limit).as('page').id })
-    .from(selectPage(ctx, page, page.limit).as('page'));
+  const shown = selectPage(ctx, page, page.limit).as('page');
+  const ids = ctx.db.select({ id: shown.id }).from(shown);
   const [found, entries, mains] = await ctx.batch([
     selectPage(ctx, page, page.limit + 1),
     selectFiles(ctx, inArray(items.id, ids)),
@@ -91,15 +91,20 @@ function represented(ctx: Context, key?: SkillKey): SQL | undefined {
   );
 }
 
+/** Each kind is read by itself, in the order of its index: no page sorts the whole registry. */
 function selectPage(ctx: Context, { after }: Page, limit: number) {
-  const rest =
-    after && or(lt(items.kind, after.kind), and(eq(items.kind, after.kind), gt(items.name, after.name)));
-  return ctx.db
-    .select(headColumns)
-    .from(items)
-    .where(and(represented(ctx), rest))
-    .orderBy(desc(items.kind), asc(items.name))
-    .limit(limit);
+  const part = (kind: Kind) => {
+    const rest = after && (after.kind === kind ? gt(items.name, after.name) : lt(items.kind, after.kind));
+    const first = ctx.db
+      .select(headColumns)
+      .from(items)
+      .where(and(represented(ctx), eq(items.kind, kind), rest))
+      .orderBy(asc(items.name))
+      .limit(limit)
+      .as(kind);
+    return ctx.db.select().from(first);
+  };
+  return unionAll(part('skill'), part('persona')).orderBy(desc(items.kind), asc(items.name)).limit(limit);
 }
 
 function selectFiles(ctx: Context, which: SQL | undefined) {

@@ -8,14 +8,14 @@ import { type Answer, type Call, openTestApi, type TestApi } from '../api/harnes
 export const LEGACY = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
 export const MODERN = '2026-07-28';
 
-export interface McpCall extends Omit<Call, 'method' | 'body'> {
+interface McpCall extends Omit<Call, 'method' | 'body'> {
   /** `clientInfo.name`. */
   client?: string;
   /** Protocol revision; 2026-07-28 unless given. */
   revision?: string;
 }
 
-export interface McpAnswer extends Answer {
+interface McpAnswer extends Answer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   result: any;
   error: { code: number; message: string } | undefined;
