@@ -17,7 +17,12 @@ type Confirmed = readonly z.infer<typeof Confirmation>[];
  * before, or is confirmed now by a caller with `items:confirm`; the statements returned keep that for later edits.
  * @throws RegistryError `credential`, `confirmation_required`, `insufficient_scope`
  */
-export function checkContent(ctx: Context, id: string, content: Content, confirm: Confirmed = []): Promise<Statement[]> {
+export function checkContent(
+  ctx: Context,
+  id: string,
+  content: Content,
+  confirm: Confirmed = [],
+): Promise<Statement[]> {
   const texts = [...content.texts].map(([path, text]) => ({ path, text }));
   texts.push({ path: HEADER, text: `${content.name}\n${content.description}` });
   return checkTexts(ctx, id, texts, confirm);

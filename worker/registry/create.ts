@@ -20,6 +20,13 @@ export async function createItem(ctx: Context, input: z.infer<typeof CreateBody>
   await ctx.enter();
   ctx.require('skills:write');
   const { kind } = input;
+  if (input.files && (input.description !== undefined || input.instructions !== undefined)) {
+    throw new RegistryError(
+      'invalid_input',
+      `A new ${kind} is made from files or from description and instructions, not from both; put them into its ${MAIN_FILE[kind]}.`,
+      { field: 'files' },
+    );
+  }
   const content = await prepareContent({
     kind,
     parent: [],

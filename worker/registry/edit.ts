@@ -44,9 +44,7 @@ export function editItem(ctx: Context, ref: ItemRef, input: Edit): Promise<Writt
     if (next !== head.state) types.push(next === 'active' ? 'enabled' : 'disabled');
     const [first, ...others] = types;
     if (first === undefined) return null;
-    const also = content
-      ? await checkContent(ctx, head.id, content, input.confirm)
-      : [];
+    const also = content ? await checkContent(ctx, head.id, content, input.confirm) : [];
     return { id: head.id, head, content, state: next, types: [first, ...others], also };
   });
 }

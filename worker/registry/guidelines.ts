@@ -21,7 +21,10 @@ export async function getGuidelines(ctx: Context): Promise<Guidelines> {
 }
 
 /** Replaces the guidelines. At most 8,000 characters; credentials are refused as in an item. */
-export async function setGuidelines(ctx: Context, { text, confirm }: z.infer<typeof GuidelinesBody>): Promise<Guidelines> {
+export async function setGuidelines(
+  ctx: Context,
+  { text, confirm }: z.infer<typeof GuidelinesBody>,
+): Promise<Guidelines> {
   if (text.length > LIMITS.guidelines) {
     throw new RegistryError(
       'too_large',

@@ -7,7 +7,7 @@ import type { Context } from './context.ts';
 import { AS_WISHED } from './devices.ts';
 
 /** Of each description: enough for the listing's own cut, little enough that 400 of them travel lightly. */
-const DESCRIPTION_READ = 400;
+const DESCRIPTION_READ = 300;
 
 export interface Listing {
   readonly items: ListedItem[];
@@ -28,31 +28,18 @@ interface Session {
  */
 export async function readListing(ctx: Context, { client, wsl }: Session): Promise<Listing> {
   const active = and(eq(items.accountId, ctx.account), eq(items.state, 'active'));
-  const listed = {
-    id: items.id,
-    kind: items.kind,
-    name: items.name,
-    description: sql<string>`substr(${items.description}, 1, ${DESCRIPTION_READ})`,
-  };
   const device = ctx.device ?? sql`''`;
-  const first = (kind: Kind) =>
-    ctx.db
-      .select(listed)
-      .from(items)
-      .where(and(active, eq(items.kind, kind)))
-      .orderBy(asc(items.name))
-      .limit(NAMED_MAX);
   const [[account], skills, personas, counts, folders, exceptions] = await ctx.batch([
     ctx.db.select({ guidelines: accounts.guidelines }).from(accounts).where(eq(accounts.id, ctx.account)),
-    first('skill'),
-    first('persona'),
+    firstNamed(ctx, 'skill'),
+    firstNamed(ctx, 'persona'),
     ctx.db.select({ kind: items.kind, n: count() }).from(items).where(active).groupBy(items.kind),
     ctx.db
       .select({ kind: folderReports.kind, clients: folderReports.clients, state: folderReports.state })
       .from(folderReports)
       .where(eq(folderReports.deviceId, device)),
     ctx.db
-      .selectDistinct(listed)
+      .selectDistinct({ kind: items.kind, name: items.name, description: items.description })
       .from(folderItems)
       .innerJoin(items, eq(items.id, folderItems.itemId))
       .where(and(eq(folderItems.deviceId, device), notInArray(folderItems.state, [...AS_WISHED]), active)),
@@ -62,8 +49,8 @@ export async function readListing(ctx: Context, { client, wsl }: Session): Promi
   const total = (kind: Kind) => counts.find((row) => row.kind === kind)?.n ?? 0;
   const shown = (kind: Kind, all: ListedItem[]) =>
     out.has(kind) ? exceptions.filter((item) => item.kind === kind) : all;
-  const listedSkills = shown('skill', skills);
-  const listedPersonas = shown('persona', personas);
+  const listedSkills = shown('skill', unpack('skill', skills));
+  const listedPersonas = shown('persona', unpack('persona', personas));
   return {
     items: [...listedSkills, ...listedPersonas],
     totals: {
@@ -72,4 +59,28 @@ export async function readListing(ctx: Context, { client, wsl }: Session): Promi
     },
     guidelines: account?.guidelines ?? '',
   };
+}
+
+/**
+ * The first items of a kind by name, packed into one value: the protocol wraps each cell by itself, and unwrapping
+ * hundreds of rows would cost more than the query.
+ */
+function firstNamed(ctx: Context, kind: Kind) {
+  const listed = ctx.db
+    .select({ name: items.name, description: items.description })
+    .from(items)
+    .where(and(eq(items.accountId, ctx.account), eq(items.state, 'active'), eq(items.kind, kind)))
+    .orderBy(asc(items.name))
+    .limit(NAMED_MAX)
+    .as('listed');
+  return ctx.db
+    .select({
+      packed: sql<string>`json_group_array(json_array(${listed.name}, substr(${listed.description}, 1, ${DESCRIPTION_READ})))`,
+    })
+    .from(listed);
+}
+
+function unpack(kind: Kind, rows: readonly { packed: string }[]): ListedItem[] {
+  const pairs: [string, string][] = JSON.parse(rows[0]?.packed ?? '[]');
+  return pairs.map(([name, description]) => ({ kind, name, description }));
 }
