@@ -81,12 +81,15 @@ function connect(
   timing: typeof TIMING,
 ): Promise<End> {
   return new Promise((resolve) => {
-    const socket = new WebSocket(url.replace(/^http/, 'ws'), {
+    const options = {
       headers,
       handshakeTimeout: timing.handshake,
+      // The close frame says all; the registry's side of the closing handshake may take long.
+      closeTimeout: 200,
       maxPayload: 16 * 1024,
       perMessageDeflate: false,
-    });
+    };
+    const socket = new WebSocket(url.replace(/^http/, 'ws'), options);
     let lasted = false;
     let deadline: NodeJS.Timeout | undefined;
     const ping = setInterval(() => {

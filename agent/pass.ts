@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { DeviceEvent } from '../schema/api.ts';
 import type { ClientId } from '../schema/clients.ts';
@@ -7,24 +6,22 @@ import { apply, diskDigest, type Outcome } from './apply.ts';
 import { openRoot, type Root } from './disk/containment.ts';
 import { recover } from './disk/recover.ts';
 import { type ScanCache, scanFile, scanFolder } from './disk/scan.ts';
+import { type Done, recordFacts } from './facts.ts';
 import type { Mirror, MirrorItem } from './mirror.ts';
-import { type Action, brake, isHeld, plan, type Spot, type Standing } from './plan.ts';
+import { type Action, brake, plan, type Spot, type Standing } from './plan.ts';
 import {
   changeCondition,
   type Fact,
-  factKey,
   type Placement,
   placementKey,
   type Records,
+  readCondition,
   readSettings,
   removalKey,
   type Settings,
   type StateFiles,
 } from './state.ts';
-import { type Held, type Want, wantedIn } from './wanted.ts';
-
-/** Items to look at, by id; `all` also looks at every file again. */
-export type Scope = 'all' | ReadonlySet<string>;
+import { isGone, type Scope, type Survey, surveyItems, type UnseenSpot } from './survey.ts';
 
 export interface FolderState {
   folder: ClientFolder;
@@ -79,56 +76,20 @@ export function createFolders(deps: PassDeps): Folders {
     const view = JSON.stringify([settings, folders]);
     const failed = [...states.values()].some(({ state }) => state === 'failed');
     const scope = view === seen && !failed ? asked : 'all';
-    const survey = surveyItems(folders, settings, scope);
+    const survey = surveyItems({ folders, settings, scope, mirror, ledger: records.ledger });
     await openRoots(folders, survey, scope);
     const spots = survey.spots.flatMap((spot) => look(spot, asked === 'all'));
     const waiting = applyBrake(settings);
     const actions = plan(spots).map((action) => braked(action, waiting));
-    const outcomes = await applyAll(actions);
-    const events = record(folders, survey, outcomes, scope);
+    const events = recordFacts({
+      records,
+      done: await applyAll(actions),
+      held: survey.held,
+      isStale: (fact) => isStale(fact, folders, scope),
+      now: now(),
+    });
     seen = view;
     return { folders: [...states.values()], events, waiting: waiting.size };
-  }
-
-  /** What each folder should hold of the items in scope, beside what the ledger says is there. */
-  function surveyItems(folders: ClientFolder[], settings: Settings, scope: Scope): Survey {
-    const items = scope === 'all' ? [...mirror.items()] : [...scope].flatMap((id) => mirror.item(id) ?? []);
-    const agreed = new Set(settings.agreed.map(({ item, client }) => `${item}\0${client}`));
-    const skipped = new Set(settings.skipped.map(({ item, folder }) => factKey(folder, item)));
-    const source = {
-      content: mirror.content,
-      has: mirror.has,
-      agreed: (item: string, client: string) => agreed.has(`${item}\0${client}`),
-    };
-    const spots = new Map<string, UnseenSpot>();
-    const held: Survey['held'] = [];
-    for (const folder of folders) {
-      for (const item of items) {
-        const wish = wantedIn(folder, item, source);
-        if (wish === null) continue;
-        const key = isHeld(wish) ? null : placementKey(folder.path, wish.at);
-        if (isHeld(wish)) held.push({ folder: folder.path, wish });
-        else if (key !== null && spots.has(key)) held.push({ folder: folder.path, wish: twin(wish) });
-        else if (key !== null) {
-          const skip = skipped.has(factKey(folder.path, item.id));
-          spots.set(key, { folder: folder.path, at: wish.at, want: wish, placed: null, gone: false, skip });
-        }
-      }
-    }
-    const wantedAt = new Map(
-      [...spots.values()].map(({ folder, at, want }) => [factKey(folder, want?.item ?? ''), at]),
-    );
-    for (const [key, placed] of records.ledger.entries()) {
-      const spot = spots.get(key);
-      if (spot) spot.placed = placed;
-      else if (scope === 'all' || scope.has(placed.item)) {
-        const { folder, at } = placed;
-        const elsewhere = wantedAt.get(factKey(folder, placed.item));
-        const gone = isGone(mirror.item(placed.item)) || (elsewhere !== undefined && elsewhere !== at);
-        spots.set(key, { folder, at, want: null, placed, gone, skip: false });
-      }
-    }
-    return { items, spots: [...spots.values()], held };
   }
 
   /** Opens the folders that the pass is about, makes those that get something, and ends what a crash left half done. */
@@ -185,25 +146,30 @@ export function createFolders(deps: PassDeps): Folders {
     };
   }
 
+  /** Items whose removal waits. One whose name another item has taken over is replaced, not removed. */
   function applyBrake(settings: Settings): Set<string> {
-    const active = new Set<string>();
-    for (const item of mirror.items()) if (item.state === 'active') active.add(`${item.kind}\0${item.name}`);
     const placed = new Set<string>();
-    const removals = new Map<string, string>();
-    for (const [, { item: id, kind, name }] of records.ledger.entries()) {
+    const gone = new Map<string, MirrorItem>();
+    for (const [, { item: id }] of records.ledger.entries()) {
       placed.add(id);
       const item = mirror.item(id);
-      if (item && isGone(item) && !active.has(`${kind}\0${name}`)) {
-        removals.set(id, removalKey(id, item.updated_at));
-      }
+      if (item && isGone(item)) gone.set(id, item);
     }
+    if (gone.size > 0) {
+      const name = (item: MirrorItem) => `${item.kind}\0${item.name}`;
+      const taken = new Set<string>();
+      for (const item of mirror.items()) if (!isGone(item)) taken.add(name(item));
+      for (const [id, item] of gone) if (taken.has(name(item))) gone.delete(id);
+    }
+    const removals = new Map([...gone].map(([id, item]) => [id, removalKey(id, item.updated_at)]));
     const waiting = brake({ removals, placed: placed.size, confirmed: new Set(settings.confirmed) });
     const items = [...waiting].flatMap((id) => {
-      const item = mirror.item(id);
+      const item = gone.get(id);
       return item ? [{ key: removalKey(id, item.updated_at), kind: item.kind, name: item.name }] : [];
     });
     const message = `${items.length} items would be removed from this device at once. Run "repertoire confirm" to let them go, or restore them.`;
-    changeCondition(files, { brake: items.length > 0 ? { at: now(), message, items } : null });
+    const since = readCondition(files).brake?.at ?? now();
+    changeCondition(files, { brake: items.length > 0 ? { at: since, message, items } : null });
     return waiting;
   }
 
@@ -242,90 +208,13 @@ export function createFolders(deps: PassDeps): Folders {
     return diskDigest(standing, at, executableBit, outcome.state === 'held_back' ? undefined : own);
   }
 
-  /** Keeps the facts, and makes an event of each one that is new. */
-  function record(folders: ClientFolder[], survey: Survey, done: Done[], scope: Scope): DeviceEvent[] {
-    const facts = new Map<string, Fact>();
-    // Equal bytes in two folders are one event of the device.
-    const events = new Map<string, DeviceEvent>();
-    const set = (fact: Fact) => {
-      const key = factKey(fact.folder, fact.item);
-      const other = facts.get(key);
-      facts.set(key, other ? { ...other, message: other.message ?? fact.message } : fact);
-    };
-    const event = (
-      fact: Omit<Fact, 'state' | 'digest'>,
-      action: DeviceEvent['action'],
-      replaced: number | null,
-    ) => {
-      const { item, kind, name, revision, message } = fact;
-      const said = message === undefined ? {} : { message };
-      const made = { item, kind, name, action, revision, replaced, at: now(), ...said };
-      events.set(JSON.stringify({ ...made, at: null }), { id: randomUUID(), ...made });
-    };
-    // The wanted place of a renamed item counts before the one that it leaves.
-    for (const { action, outcome, digest } of done.toSorted(wantedFirst)) {
-      const { want, placed } = action.spot;
-      const source = want ?? placed;
-      if (!source) continue;
-      const { item, kind, name } = source;
-      const revision = outcome.placement?.revision ?? null;
-      const replaced = placed && placed.revision !== revision ? placed.revision : null;
-      const said = outcome.message === undefined ? {} : { message: outcome.message };
-      const base = { item, kind, name, revision, folder: action.folder, ...said };
-      if (outcome.touched) event(base, outcome.state === null ? 'removed' : 'wrote', replaced);
-      if (outcome.state === null) continue;
-      const fact: Fact = { ...base, state: outcome.state, digest };
-      if (!outcome.touched && isNews(fact, records.facts.get(factKey(fact.folder, item)))) {
-        if (fact.state !== 'written') event(base, fact.state, replaced);
-      }
-      set(fact);
-    }
-    for (const { folder, wish } of survey.held) {
-      const { item, kind, name, held: state, reason: message } = wish;
-      const revision = revisionThere(folder, item);
-      const fact: Fact = { folder, item, kind, name, state, revision, digest: null, message };
-      if (isNews(fact, records.facts.get(factKey(folder, item)))) event(fact, state, null);
-      set(fact);
-    }
-    const known = new Set(folders.map(({ path }) => path));
-    const stale = [...records.facts.entries()].filter(([key, fact]) => {
-      if (facts.has(key)) return false;
-      if (!known.has(fact.folder)) return true;
-      // Nothing was looked at in a folder that did not open.
-      if (states.get(fact.folder)?.state === 'failed') return false;
-      return scope === 'all' || scope.has(fact.item);
-    });
-    records.facts.write([
-      ...stale.map(([key]) => [key, null] as const),
-      ...[...facts].filter(([key, fact]) => JSON.stringify(fact) !== JSON.stringify(records.facts.get(key))),
-    ]);
-    const all = [...events.values()];
-    records.events.write(all.map((made) => [made.id, made]));
-    return all;
-  }
-
-  function revisionThere(folder: string, item: string): number | null {
-    for (const [, placed] of records.ledger.entries()) {
-      if (placed.folder === folder && placed.item === item) return placed.revision;
-    }
-    return null;
+  /** Nothing was looked at in a folder that did not open, so that what was known of it stays. */
+  function isStale({ folder, item }: Fact, folders: readonly ClientFolder[], scope: Scope): boolean {
+    if (!folders.some(({ path }) => path === folder)) return true;
+    return states.get(folder)?.state !== 'failed' && (scope === 'all' || scope.has(item));
   }
 
   return { pass, roots: () => [...opened.values()] };
-}
-
-type UnseenSpot = Omit<Spot, 'standing'>;
-
-interface Survey {
-  items: MirrorItem[];
-  spots: UnseenSpot[];
-  held: { folder: string; wish: Held }[];
-}
-
-interface Done {
-  action: Action;
-  outcome: Outcome;
-  digest: string | null;
 }
 
 /** Folders of the clients that are on the device, by their configuration folder, or that the person named. */
@@ -338,27 +227,10 @@ export function presentFolders(machine: Machine, settings: Pick<Settings, 'conne
   return clientFolders({ ...machine, present });
 }
 
-function isGone(item: MirrorItem | undefined): boolean {
-  return item !== undefined && item.refused === undefined && item.state !== 'active';
-}
-
-function twin({ item, kind, name }: Want): Held {
-  const reason = `The registry names two items ${name}; the other one is written.`;
-  return { item, kind, name, held: 'failed', reason };
-}
-
 function braked(action: Action, waiting: ReadonlySet<string>): Action {
   if (action.decision.do !== 'remove' || !waiting.has(action.item)) return action;
   const reason = 'Its removal waits, with many others, for "repertoire confirm".';
   return { ...action, decision: { do: 'hold', state: 'held_back', reason } };
-}
-
-function wantedFirst(a: Done, b: Done): number {
-  return Number(a.action.spot.want === null) - Number(b.action.spot.want === null);
-}
-
-function isNews(fact: Fact, before: Fact | undefined): boolean {
-  return before?.state !== fact.state || before.message !== fact.message || before.revision !== fact.revision;
 }
 
 function folderMessage(path: string, error: unknown): string {

@@ -41,6 +41,7 @@ interface Accepted {
 export function createReporter({ files, records, registry, version }: ReportDeps): Reporter {
   const path = join(files.folder, 'reported.json');
   const accepted = new Map<string, Accepted>();
+  const texts = new WeakMap<Fact, string>();
   let reportedFolders = readJson(path, Reported)?.folders ?? [];
   let acceptedCursor: string | null | undefined;
   let running: Promise<string | null> = Promise.resolve(null);
@@ -49,7 +50,7 @@ export function createReporter({ files, records, registry, version }: ReportDeps
     { cursor, folders }: Parameters<Reporter['send']>[0],
     signal: AbortSignal | undefined,
   ): Promise<string | null> {
-    const next = new Map(folders.map((folder) => [folder.folder.path, snapshot(folder)]));
+    const next = snapshots(folders);
     const changes = pack(folders.flatMap((folder) => folderChanges(folder, next, accepted)));
     const dropped = reportedFolders.filter((known) => !next.has(known));
     const events = [...records.events.entries()];
@@ -84,12 +85,20 @@ export function createReporter({ files, records, registry, version }: ReportDeps
     return null;
   }
 
-  function snapshot({ folder, state, message }: FolderState): Accepted {
-    const items = new Map<string, string>();
+  /** What the registry should know. A fact that did not change is the same object, and is not written out again. */
+  function snapshots(folders: readonly FolderState[]): Map<string, Accepted> {
+    const next = new Map(
+      folders.map(({ folder, state, message }) => [
+        folder.path,
+        { head: JSON.stringify([folder.clients, state, message]), items: new Map<string, string>() },
+      ]),
+    );
     for (const [, fact] of records.facts.entries()) {
-      if (fact.folder === folder.path) items.set(fact.item, JSON.stringify(reported(fact)));
+      const text = texts.get(fact) ?? JSON.stringify(reported(fact));
+      texts.set(fact, text);
+      next.get(fact.folder)?.items.set(fact.item, text);
     }
-    return { head: JSON.stringify([folder.clients, state, message]), items };
+    return next;
   }
 
   return {

@@ -1,11 +1,12 @@
 import { RegistryError } from '../schema/errors.ts';
 import { Unpaired } from './http.ts';
 import type { Mirror } from './mirror.ts';
-import type { Folders, PassResult, Scope } from './pass.ts';
+import type { Folders, PassResult } from './pass.ts';
 import { fetchMissing, isBefore, pullChanges } from './pull.ts';
 import type { Registry } from './registry.ts';
 import type { Reporter } from './report.ts';
 import { changeCondition, readCondition, readSettings, type StateFiles } from './state.ts';
+import type { Scope } from './survey.ts';
 
 /** One line of the agent's log: what happened, and facts that go with it. Never holds a secret. */
 export interface LogLine {
