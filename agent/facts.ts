@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { DeviceEvent } from '../schema/api.ts';
 import type { Outcome } from './apply.ts';
 import type { Action } from './plan.ts';
@@ -76,7 +76,8 @@ export function recordFacts({ records, done, held, isStale, now }: FactsInput): 
     replaced: number | null,
   ): void {
     const one = { item, kind, name, action, revision, replaced, at: now, ...said(message) };
-    events.set(JSON.stringify(one), { id: randomUUID(), ...one });
+    const key = JSON.stringify(one);
+    if (!events.has(key)) events.set(key, { id: eventId(now, events.size), ...one });
   }
 
   function isNews(fact: Fact): boolean {
@@ -92,6 +93,12 @@ export function recordFacts({ records, done, held, isStale, now }: FactsInput): 
     }
     return null;
   }
+}
+
+/** Ids sort as the events happened: the registry orders those of one report by them. */
+function eventId(now: number, place: number): string {
+  const [time, nth] = [now.toString(36).padStart(9, '0'), place.toString(36).padStart(5, '0')];
+  return `${time}-${nth}-${randomBytes(6).toString('hex')}`;
 }
 
 function said(message: string | undefined): { message?: string } {

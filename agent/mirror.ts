@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Cursor, Guidelines } from '../schema/api.ts';
 import { Digest, Item } from '../schema/item.ts';
-import { readJson, writeJson, writeWhole } from './json-file.ts';
+import { writeWhole } from './json-file.ts';
 import { openTable } from './table.ts';
 
 /** An item as the registry last told it. */
@@ -14,7 +14,14 @@ export const MirrorItem = Item.extend({
 });
 export type MirrorItem = z.infer<typeof MirrorItem>;
 
-const Head = z.object({ version: z.literal(1), cursor: Cursor.nullable(), guidelines: Guidelines });
+const Head = z.object({ cursor: Cursor, guidelines: Guidelines });
+type Head = z.infer<typeof Head>;
+
+/** One line of the mirror's table: an item by its id, or under the empty key where the mirror is. */
+const Row = z.union([z.object({ item: MirrorItem }), z.object({ head: Head })]);
+type Row = z.infer<typeof Row>;
+
+const NO_GUIDELINES: Guidelines = { text: '', updated_at: null };
 
 /** The registry's last known state on this device: what is planned from, and what is answered from while offline. */
 export interface Mirror {
@@ -28,7 +35,7 @@ export interface Mirror {
   /** Whether bytes are here, without reading them. */
   has(digest: string): boolean;
   keep(digest: string, bytes: Uint8Array): void;
-  /** Takes over items and then the cursor, so that a crash in between costs one more pull at most. */
+  /** Takes over items, and the cursor after them: what a crash cuts off is pulled again. */
   advance(change: { items: MirrorItem[]; cursor: string; guidelines?: Guidelines | undefined }): void;
   /** Deletes bytes that no item needs any more. */
   sweep(): void;
@@ -37,32 +44,34 @@ export interface Mirror {
 /** @throws StateError */
 export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
   const blobs = join(folder, 'blobs');
-  const headFile = join(folder, 'head.json');
   if (!readOnly) mkdirSync(blobs, { recursive: true, mode: 0o700 });
-  const items = openTable({
-    path: join(folder, 'items.jsonl'),
-    title: 'items',
-    record: MirrorItem,
-    readOnly,
-  });
-  let head: z.infer<typeof Head> = readJson(headFile, Head) ?? {
-    version: 1,
-    cursor: null,
-    guidelines: { text: '', updated_at: null },
-  };
-  const kept = new Set(readOnly ? [] : readdirSync(blobs).filter((name) => Digest.safeParse(name).success));
+  const rows = openTable({ path: join(folder, 'items.jsonl'), title: 'items', record: Row, readOnly });
+  const names = existsSync(blobs) ? readdirSync(blobs) : [];
+  const kept = new Set(names.filter((name) => Digest.safeParse(name).success));
+
+  function head(): Head | undefined {
+    const row = rows.get('');
+    return row && 'head' in row ? row.head : undefined;
+  }
+
+  function item(id: string): MirrorItem | undefined {
+    const row = rows.get(id);
+    return row && 'item' in row ? row.item : undefined;
+  }
+
+  function* items(): Iterable<MirrorItem> {
+    for (const [, row] of rows.entries()) if ('item' in row) yield row.item;
+  }
 
   return {
     get cursor() {
-      return head.cursor;
+      return head()?.cursor ?? null;
     },
     get guidelines() {
-      return head.guidelines;
+      return head()?.guidelines ?? NO_GUIDELINES;
     },
-    item: items.get,
-    *items() {
-      for (const [, item] of items.entries()) yield item;
-    },
+    item,
+    items,
     has: (digest) => kept.has(digest),
     content(digest) {
       try {
@@ -80,15 +89,15 @@ export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
       writeWhole(join(blobs, Digest.parse(digest)), bytes, { flush: false });
       kept.add(digest);
     },
-    advance(change) {
-      items.write(change.items.map((item) => [item.id, item]));
-      const guidelines = change.guidelines ?? head.guidelines;
-      head = { version: 1, cursor: change.cursor, guidelines };
-      writeJson(headFile, head);
+    advance({ items: changed, cursor, guidelines = head()?.guidelines ?? NO_GUIDELINES }) {
+      rows.write([
+        ...changed.map((one): [string, Row] => [one.id, { item: one }]),
+        ['', { head: { cursor, guidelines } }],
+      ]);
     },
     sweep() {
       const needed = new Set<string>();
-      for (const [, item] of items.entries()) for (const { digest } of item.files) needed.add(digest);
+      for (const { files } of items()) for (const { digest } of files) needed.add(digest);
       for (const name of readdirSync(blobs)) {
         if (needed.has(name)) continue;
         rmSync(join(blobs, name), { force: true });
@@ -100,5 +109,5 @@ export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
 
 /** Forgets what a registry told, before another one is mirrored. Bytes stay: their names say what they are. */
 export function forgetMirror(folder: string): void {
-  for (const name of ['head.json', 'items.jsonl']) rmSync(join(folder, name), { force: true });
+  rmSync(join(folder, 'items.jsonl'), { force: true });
 }

@@ -21,7 +21,7 @@ export interface TableOptions<T> {
 }
 
 /**
- * Opens a table. The torn last line of a write that a crash cut off is dropped; a file that is damaged in any other way is
+ * Opens a table. The torn end of a write that a crash cut off is dropped; a file that is damaged in any other way is
  * refused with one sentence and kept as it is.
  */
 export function openTable<T>({ path, title, record, readOnly = false }: TableOptions<T>): Table<T> {
@@ -62,7 +62,9 @@ export function openTable<T>({ path, title, record, readOnly = false }: TableOpt
 
   function load(): number {
     const bytes = read(path);
-    const whole = bytes.lastIndexOf(10) + 1;
+    // A power cut can leave zeros where the last lines should be; JSON has none.
+    const zero = bytes.indexOf(0);
+    const whole = bytes.lastIndexOf(10, zero < 0 ? undefined : zero) + 1;
     const [first = '', ...rest] = bytes.toString('utf8', 0, whole).split('\n').slice(0, -1);
     if (whole === 0) {
       if (!readOnly) writeFileSync(path, head, { mode: 0o600 });

@@ -17,10 +17,13 @@ const QUIET_MS = 200;
  */
 export function watchPlaced({ ledger }: Records, onHint: (items: Set<string>) => void): Watcher {
   const watched = new Map<string, string>();
+  const added = new Set<string>();
   const hinted = new Set<string>();
   let quiet: NodeJS.Timeout | undefined;
   const watcher = watch([], { ignoreInitial: true, followSymlinks: false });
-  watcher.on('all', (_event, path) => {
+  watcher.on('all', (event, path) => {
+    // The watch ends with what was watched; what takes its place is watched anew.
+    if (event === 'unlink' || event === 'unlinkDir') added.delete(path);
     const item = itemAt(path);
     if (item === undefined) return;
     hinted.add(item);
@@ -46,10 +49,12 @@ export function watchPlaced({ ledger }: Records, onHint: (items: Set<string>) =>
       const now = new Map(
         Array.from(ledger.entries(), ([, { folder, at, item }]) => [join(folder, at), item]),
       );
-      const gone = [...watched.keys()].filter((path) => !now.has(path));
-      const fresh = [...now.keys()].filter((path) => !watched.has(path));
+      const gone = [...added].filter((path) => !now.has(path));
+      const fresh = [...now.keys()].filter((path) => !added.has(path));
       watched.clear();
       for (const [path, item] of now) watched.set(path, item);
+      for (const path of gone) added.delete(path);
+      for (const path of fresh) added.add(path);
       if (gone.length > 0) watcher.unwatch(gone);
       if (fresh.length > 0) watcher.add(fresh);
     },

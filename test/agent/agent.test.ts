@@ -99,12 +99,14 @@ describe('an edit', () => {
     await until(() => existsSync(file));
     const whole = text(file);
     // The watch on a folder that has just appeared begins a moment later.
-    await until(async () => {
-      rmSync(file, { force: true });
-      await sleep(600);
-      return existsSync(file);
-    });
-    expect(text(file)).toBe(whole);
+    for (const gone of [file, device.path('.claude/skills', name), file]) {
+      await until(async () => {
+        rmSync(gone, { recursive: true, force: true });
+        await sleep(600);
+        return existsSync(file);
+      });
+      expect(text(file)).toBe(whole);
+    }
   });
 });
 

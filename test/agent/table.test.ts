@@ -24,10 +24,13 @@ describe('a table', () => {
     expect([...open(path).entries()]).toEqual([['a', { n: 3 }]]);
   });
 
-  it('drops the torn last line of a write that was cut off, and goes on', () => {
+  it.each([
+    ['a crash', '["b",{"n"'],
+    ['a power cut', '["b",{"n"\0\0\0\n\0\0'],
+  ])('drops the torn end of a write that %s cut off, and goes on', (_, torn) => {
     const path = join(freshFolder(), 'numbers.jsonl');
     open(path).write([['a', { n: 1 }]]);
-    appendFileSync(path, '["b",{"n"');
+    appendFileSync(path, torn);
     expect(open(path, true).get('b')).toBeUndefined();
     open(path).write([['c', { n: 3 }]]);
     expect([...open(path).entries()]).toEqual([
