@@ -64,7 +64,7 @@ async function addItems(cli: Cli, paths: string[], flags: AddFlags): Promise<voi
   const options = { executableBit: cli.paths.executableBit, rename: rename ?? false };
   const send = { executableBit: options.executableBit, update: update ?? false, confirm };
   const ours = ownFiles(cli);
-  const claimed = new Map<string, ReadItem>();
+  const claimed = new Map<string, { item: ReadItem; done: Promise<Added> }>();
   const stop = cli.environment.onStop();
   const progress = cli.output.progress('Adding', sources.length);
   let away = 0;
@@ -76,25 +76,38 @@ async function addItems(cli: Cli, paths: string[], flags: AddFlags): Promise<voi
       const item = readItem(source, options);
       const key = `${item.kind}/${item.name}`;
       const twin = claimed.get(key);
-      if (twin && twin.digest !== item.digest) {
-        throw new CommandFailed(
-          `is another ${item.kind} called ${item.name} than ${shownPath(cli, twin.source.path)}; rename one of them.`,
-        );
+      if (!twin) {
+        const done = attempt(path, () => bring(path, item, existing.get(key)));
+        claimed.set(key, { item, done });
+        return await done;
       }
-      if (!twin) claimed.set(key, item);
-      const known = existing.get(key);
-      const { notes } = item;
-      if (known && (twin || ours.get(source.path) === item.files[0]?.digest)) {
-        return { path, outcome: 'unchanged', item: known, notes };
-      }
-      const sent = await sendItem(session.registry, item, known, send);
-      existing.set(key, sent.item);
-      away = 0;
-      return { path, outcome: sent.outcome, item: sent.item, notes };
+      if (twin.item.digest === item.digest) return again(path, item, await twin.done);
+      throw new CommandFailed(
+        `is another ${item.kind} called ${item.name} than ${shownPath(cli, twin.item.source.path)}; rename one of them.`,
+      );
     } catch (error) {
-      if (!(error instanceof RegistryError)) return { path, outcome: 'failed', reason: sentence(error) };
-      if (error.code === 'unavailable') away++;
-      if (error.code === 'unauthorized' || error.code === 'insufficient_scope') away = PARALLEL;
+      return { path, outcome: 'failed', reason: sentence(error) };
+    }
+  }
+
+  async function bring(path: string, item: ReadItem, known: ItemSummary | undefined): Promise<Added> {
+    const { notes, source, files } = item;
+    const written = ours.get(source.path);
+    if (known && written !== undefined && written === files[0]?.digest) {
+      return { path, outcome: 'unchanged', item: known, notes };
+    }
+    const sent = await sendItem(session.registry, item, known, send);
+    away = 0;
+    return { path, outcome: sent.outcome, item: sent.item, notes };
+  }
+
+  async function attempt(path: string, act: () => Promise<Added>): Promise<Added> {
+    try {
+      return await act();
+    } catch (error) {
+      const code = error instanceof RegistryError ? error.code : null;
+      if (code === 'unavailable') away++;
+      if (code === 'unauthorized' || code === 'insufficient_scope') away = PARALLEL;
       return { path, outcome: 'failed', reason: sentence(error) };
     }
   }
@@ -114,6 +127,14 @@ async function addItems(cli: Cli, paths: string[], flags: AddFlags): Promise<voi
   if (all.some(({ outcome }) => outcome === 'failed' || outcome === 'untried')) cli.failed = true;
   if (json) reportAddedJson(cli, all);
   else reportAdded(cli, all);
+}
+
+/** What becomes of a second copy of what is in this import already. */
+function again(path: string, { notes }: ReadItem, first: Added): Added {
+  if (first.outcome === 'untried') return { path, outcome: 'untried' };
+  if (first.outcome === 'failed')
+    return { path, outcome: 'failed', reason: `is the same as ${first.path}, which failed.` };
+  return { path, outcome: 'unchanged', item: first.item, notes };
 }
 
 /** Everything to add, each thing once, and what looked like an item and is none. */

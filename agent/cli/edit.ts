@@ -56,7 +56,7 @@ export function addEditCommand(program: Command, cli: Cli): void {
     'edit code-review',
     'edit code-review --description "Use before every merge"',
     'edit code-review --instructions - < body.md',
-    'edit code-review --file scripts/check.sh=./check.sh --delete-file old.md',
+    'edit code-review --file docs/check.md=check.md --delete-file old.md',
   );
 }
 

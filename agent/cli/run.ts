@@ -38,7 +38,8 @@ async function syncOnce(cli: Cli, { json }: RunFlags): Promise<void> {
   const { output, paths } = cli;
   const { runOnce } = await import('../daemon.ts');
   const log = (line: LogLine) => {
-    if (line.level === 'warn') output.note(line.message);
+    // What became of single items is counted below; there may be hundreds.
+    if (line.level === 'warn' && line.action === undefined) output.note(line.message);
   };
   const ended = await runOnce(options(cli, log));
   if (ended.ended !== 'done' && ended.ended !== 'busy') return sayEnd(cli, ended);
@@ -61,12 +62,13 @@ async function syncOnce(cli: Cli, { json }: RunFlags): Promise<void> {
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
   const folders = counted(status.result?.folders.length ?? 0, 'folder');
-  if (status.online && status.problem === null) {
-    output.line(`Synced ${folders}: ${said.length > 0 ? said.join(', ') : 'nothing to do'}.`);
-  } else
-    output.line(
-      `Not in step with the registry; ${folders} kept as last known${said.length > 0 ? `: ${said.join(', ')}` : ''}.`,
-    );
+  const what = said.length > 0 ? said.join(', ') : 'nothing to do';
+  output.line(
+    status.online && status.problem === null
+      ? `Synced ${folders}: ${what}.`
+      : `Kept ${folders} as last known, for the registry could not be followed: ${what}.`,
+  );
+  if (parts.slice(3).some(([n]) => n > 0)) output.note('"repertoire status" says why.');
 }
 
 function options({ environment, paths }: Cli, log: (line: LogLine) => void): AgentOptions {

@@ -8,7 +8,7 @@ import { type Flag, type Kind, LIMITS, MAIN_FILE } from '../../../schema/item.ts
 import { isItemName, suggestName } from '../../../schema/name.ts';
 import { checkPaths } from '../../../schema/path.ts';
 import { CommandFailed } from '../failure.ts';
-import { byteSize, counted } from '../text.ts';
+import { counted } from '../text.ts';
 import { isInside, type Source, stubReason } from './find.ts';
 import { linkStub } from './stub.ts';
 
@@ -56,8 +56,11 @@ export function readItem(source: Source, options: ReadOptions): ReadItem {
   checkPaths(files.map(({ path }) => path));
   const mainText = decodeText((files.find(({ path }) => path === main) as ReadFile).bytes);
   if (mainText === null) throw new CommandFailed(`${main} is no UTF-8 text; save it as UTF-8.`);
-  const fallbackName = nameOf(source, options, notes);
+  const fallbackName = agreedName(source, options);
   const { name, flags } = inspectItem({ kind, mainText, fallbackName, fileCount: files.length });
+  if (name === fallbackName && name !== source.fallbackName) {
+    notes.push(`its name ${JSON.stringify(source.fallbackName)} was taken as ${name}.`);
+  }
   const hidden = files.filter(({ path }) => /(^|\/)\./.test(path)).map(({ path }) => path);
   if (hidden.length > 0) {
     const named = hidden.slice(0, 3).join(', ') + (hidden.length > 3 ? ', …' : '');
@@ -67,13 +70,9 @@ export function readItem(source: Source, options: ReadOptions): ReadItem {
   return { source, kind, name, fallbackName, files, digest, flags, notes };
 }
 
-/** The name to fall back on. The person's agreement is noted only where it will be used. */
-function nameOf({ fallbackName }: Source, { rename }: ReadOptions, notes: string[]): string {
-  if (!rename || isItemName(fallbackName)) return fallbackName;
-  const suggestion = suggestName(fallbackName);
-  if (suggestion === null) return fallbackName;
-  notes.push(`its name ${JSON.stringify(fallbackName)} was taken as ${suggestion}.`);
-  return suggestion;
+/** The name to fall back on: with the person's agreement the nearest that keeps the rule. */
+function agreedName({ fallbackName }: Source, { rename }: ReadOptions): string {
+  return (rename && !isItemName(fallbackName) && suggestName(fallbackName)) || fallbackName;
 }
 
 function canonicalMain(files: ReadFile[], main: string, notes: string[]): void {
@@ -111,7 +110,7 @@ function readFolder(source: Source, options: ReadOptions, notes: string[]): Read
       }
       if (bytes > LIMITS.itemBytes) {
         throw new CommandFailed(
-          `it has more than ${byteSize(LIMITS.itemBytes)} in all; leave some files out.`,
+          `it has more than ${LIMITS.itemBytes} bytes (8 MiB) in all; leave some files out.`,
         );
       }
     }
@@ -144,7 +143,7 @@ function readOne(
   if (!stat.isFile()) throw new CommandFailed(`${path} is no file and no folder; take it away.`);
   if (stat.size > LIMITS.fileBytes) {
     throw new CommandFailed(
-      `${path} has ${byteSize(stat.size)}, and a file may have ${byteSize(LIMITS.fileBytes)}; make it smaller.`,
+      `${path} has ${stat.size} bytes, and a file may have ${LIMITS.fileBytes} (1 MiB); make it smaller.`,
     );
   }
   const target = linkStub(full);
