@@ -52,7 +52,7 @@ export interface AgentStatus extends SyncStatus {
 export type Ended = { ended: 'stopped' | 'busy' } | { ended: 'unpaired'; message: string };
 
 /** This device is not paired. */
-export class NotPaired extends Error {
+class NotPaired extends Error {
   constructor() {
     super('This device is not paired. Run "repertoire pair URL" with the URL of your registry.');
     this.name = 'NotPaired';

@@ -5,7 +5,7 @@ import { PublicJwk } from '../schema/api.ts';
 import { readJson, writeJson } from './json-file.ts';
 
 /** What one DPoP proof is for (RFC 9449 section 4.2). */
-export interface ProofInput {
+interface ProofInput {
   method: string;
   /** Its query and fragment are left out of the proof. */
   url: string;

@@ -45,7 +45,7 @@ export function recordFacts({ records, done, held, isStale, now }: FactsInput): 
     const fact: Fact = { ...base, state: outcome.state, digest };
     if (outcome.state === 'written' || outcome.state === 'adopted') {
       if (outcome.touched) event(base, 'wrote', replaced);
-      else if (outcome.state === 'adopted' && isNews(fact)) event(base, 'adopted', replaced);
+      else if (action.decision.do === 'adopt') event(base, 'adopted', replaced);
     } else if (outcome.touched || isNews(fact)) event(base, outcome.state, replaced);
     keep(fact);
   }

@@ -37,7 +37,7 @@ export interface PairOptions {
 }
 
 /** This device is paired already. */
-export class AlreadyPaired extends Error {
+class AlreadyPaired extends Error {
   constructor(url: string, name: string) {
     super(`This device is paired with ${url} as ${name} already. Run "repertoire unpair" first.`);
     this.name = 'AlreadyPaired';

@@ -21,6 +21,7 @@ import {
   type Settings,
   type StateFiles,
 } from './state.ts';
+import { findStrays } from './strays.ts';
 import { isGone, type Scope, type Survey, surveyItems, type UnseenSpot } from './survey.ts';
 
 export interface FolderState {
@@ -67,6 +68,7 @@ export function createFolders(deps: PassDeps): Folders {
   const opened = new Map<string, Root>();
   const missing = new Set<string>();
   const states = new Map<string, FolderState>();
+  let strays = new Map<string, string>();
   let seen = '';
 
   async function pass(asked: Scope): Promise<PassResult> {
@@ -76,6 +78,7 @@ export function createFolders(deps: PassDeps): Folders {
     const view = JSON.stringify([settings, folders]);
     const failed = [...states.values()].some(({ state }) => state === 'failed');
     const scope = view === seen && !failed ? asked : 'all';
+    if (scope === 'all') strays = findStrays({ ...machine, present: presentClients(machine, settings) });
     const survey = surveyItems({ folders, settings, scope, mirror, ledger: records.ledger });
     await openRoots(folders, survey, scope);
     const spots = survey.spots.flatMap((spot) => look(spot, asked === 'all'));
@@ -173,12 +176,21 @@ export function createFolders(deps: PassDeps): Folders {
     return waiting;
   }
 
-  /** Every folder of one item in one go, several items at a time; one that fails does not stop the others. */
+  /**
+   * Every folder of one item in one go, several items at a time; one that fails does not stop the others. Folders that are
+   * one through a person's link take turns.
+   */
   async function applyAll(actions: Action[]): Promise<Done[]> {
     const done: Done[] = [];
     const groups = Map.groupBy(actions, ({ item }) => item).values();
+    const inTurn = async (turns: Action[]) => {
+      for (const action of turns) done.push(await applyOne(action));
+    };
     const work = async () => {
-      for (const group of groups) done.push(...(await Promise.all(group.map(applyOne))));
+      for (const group of groups) {
+        const places = Map.groupBy(group, ({ folder }) => opened.get(folder)?.real ?? folder);
+        await Promise.all(Array.from(places.values(), inTurn));
+      }
     };
     await Promise.all(Array.from({ length: PARALLEL_ITEMS }, work));
     return done;
@@ -188,13 +200,20 @@ export function createFolders(deps: PassDeps): Folders {
     const key = placementKey(action.folder, action.at);
     const root = opened.get(action.folder);
     const announce = (placement: Placement) => records.ledger.write([[key, placement]]);
-    const context = { content: mirror.content, announce };
-    const outcome = root
-      ? await apply(action, { ...context, root })
+    const outcome: Outcome = root
+      ? await apply(action, { root, content: mirror.content, announce })
       : { state: null, touched: false, placement: null };
     const before = records.ledger.get(key) ?? null;
     if (before !== outcome.placement) records.ledger.write([[key, outcome.placement]]);
-    return { action, outcome, digest: digestNow(action, outcome, root) };
+    if (root && action.decision.do === 'place' && outcome.state === 'held_back') {
+      // Two client folders may be one through a person's link: what appeared there just now is what is wanted.
+      const [again] = plan([{ ...action.spot, standing: standingAt(root, action.spot, true) }]);
+      if (again?.decision.do === 'adopt') return applyOne(again);
+    }
+    const stray = action.spot.want?.kind === 'skill' ? strays.get(action.at) : undefined;
+    const told =
+      outcome.message === undefined && outcome.state !== null ? { ...outcome, message: stray } : outcome;
+    return { action, outcome: told, digest: digestNow(action, outcome, root) };
   }
 
   /** What is on disk now, read back where the agent wrote. */
@@ -219,12 +238,15 @@ export function createFolders(deps: PassDeps): Folders {
 
 /** Folders of the clients that are on the device, by their configuration folder, or that the person named. */
 export function presentFolders(machine: Machine, settings: Pick<Settings, 'connected'>): ClientFolder[] {
-  const present = new Set<ClientId>();
-  for (const { client, path } of clientPresence(machine)) {
-    const there = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-    if (there || settings.connected.includes(client)) present.add(client);
-  }
-  return clientFolders({ ...machine, present });
+  return clientFolders({ ...machine, present: presentClients(machine, settings) });
+}
+
+function presentClients(machine: Machine, { connected }: Pick<Settings, 'connected'>): Set<ClientId> {
+  const found = clientPresence(machine).filter(
+    ({ client, path }) =>
+      connected.includes(client) || statSync(path, { throwIfNoEntry: false })?.isDirectory(),
+  );
+  return new Set(found.map(({ client }) => client));
 }
 
 function braked(action: Action, waiting: ReadonlySet<string>): Action {

@@ -27,13 +27,13 @@ export interface Spot {
   skip: boolean;
 }
 
-export interface Write {
+interface Write {
   path: string;
   /** Digest of the agent's own bytes that are replaced; null where nothing is. */
   base: string | null;
 }
 
-export interface Removal {
+interface Removal {
   path: string;
   /** Digest of the agent's own bytes. */
   digest: string;

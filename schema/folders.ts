@@ -77,6 +77,27 @@ export function clientFolders(machine: Machine & { present: ReadonlySet<ClientId
   return [...skills.values(), ...personas.values()];
 }
 
+/**
+ * The folders that present clients read for skills and that are not written. A skill there that has the name of a written
+ * one is listed by its client beside ours, or in place of it.
+ */
+export function unwrittenFolders(
+  machine: Machine & { present: ReadonlySet<ClientId> },
+): { path: string; clients: ClientId[] }[] {
+  const written = new Set(clientFolders(machine).map(({ path }) => key(machine.platform, path)));
+  const found = new Map<string, { path: string; clients: ClientId[] }>();
+  for (const { id, disk } of WRITTEN_CLIENTS.filter((client) => machine.present.has(client.id))) {
+    for (const path of new Set(skillFolders(machine, disk))) {
+      const place = key(machine.platform, path);
+      if (written.has(place)) continue;
+      const folder = found.get(place) ?? { path, clients: [] };
+      folder.clients.push(id);
+      found.set(place, folder);
+    }
+  }
+  return [...found.values()];
+}
+
 function skillFolders(machine: Machine, disk: Disk): string[] {
   return disk.skills
     .filter((place) => !place.unless?.some((variable) => isOn(machine.env[variable])))

@@ -268,6 +268,42 @@ describe('what is not the agent’s', () => {
     expect(again.events).toEqual([]);
   });
 
+  it('is told where a client reads it beside ours, and not touched', async () => {
+    const device = new Device(['.codex']);
+    device.put('.codex/skills/greet/SKILL.md', 'mine');
+    device.told('greet', { 'SKILL.md': 'theirs' });
+    await device.folders.pass('all');
+    expect(device.fact('.agents/skills', 'greet')).toMatchObject({
+      state: 'written',
+      message: expect.stringMatching(/another one in .*\.codex\/skills\/greet, which Codex reads as well/),
+    });
+    rmSync(device.path('.codex/skills/greet'), { recursive: true });
+    await device.folders.pass('all');
+    expect(device.fact('.agents/skills', 'greet')).not.toHaveProperty('message');
+  });
+
+  it('is a link by which two client folders are one: each item is there once, and follows the registry', async () => {
+    const device = new Device(['.claude']);
+    mkdirSync(device.path('.agents/skills'), { recursive: true });
+    symlinkSync(device.path('.agents/skills'), device.path('.claude/skills'));
+    const item = device.told('greet', { 'SKILL.md': '1' });
+    await device.folders.pass('all');
+    expect(
+      device
+        .facts()
+        .map(([, , state]) => state)
+        .sort(),
+    ).toEqual(['adopted', 'written']);
+    device.told('greet', { 'SKILL.md': '2' });
+    await device.folders.pass(new Set([item.id]));
+    expect(device.read('.agents/skills/greet/SKILL.md')).toBe('2');
+    expect(device.facts().map(([, , state]) => state)).toEqual(['written', 'written']);
+    device.told('greet', {}, { state: 'removed' });
+    await device.folders.pass(new Set([item.id]));
+    expect(readdirSync(device.path('.agents/skills'))).toEqual([]);
+    expect([...device.records.ledger.entries()]).toEqual([]);
+  });
+
   it('stays out of the way once the person skips the item there', async () => {
     const device = new Device(['.claude']);
     device.put('.claude/skills/greet/SKILL.md', 'mine');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ClientId, WRITTEN_CLIENTS } from '../../schema/clients.ts';
-import { clientFolders, clientPresence, type Platform } from '../../schema/folders.ts';
+import { clientFolders, clientPresence, type Platform, unwrittenFolders } from '../../schema/folders.ts';
 
 const HOME = { linux: '/home/ada', darwin: '/Users/ada', win32: 'C:\\Users\\ada' } as const;
 const ALL = WRITTEN_CLIENTS.map((client) => client.id);
@@ -209,4 +209,17 @@ test('a client is present where its configuration folder is', () => {
 
 test('clients that are present but not written change nothing', () => {
   expect(folders(['qwen-code', 'zed'])).toEqual(folders([]));
+});
+
+test('folders that a present client reads and that are not written', () => {
+  const machine = { env: {}, home: '/home/ada', platform: 'linux' as const };
+  const found = (...present: ClientId[]) => unwrittenFolders({ ...machine, present: new Set(present) });
+  expect(found('claude-code')).toEqual([]);
+  expect(found('codex')).toEqual([{ path: '/home/ada/.codex/skills', clients: ['codex'] }]);
+  expect(found('cursor', 'codex')).toEqual([
+    { path: '/home/ada/.codex/skills', clients: ['codex', 'cursor'] },
+    { path: '/home/ada/.cursor/skills', clients: ['cursor'] },
+    { path: '/home/ada/.claude/skills', clients: ['cursor'] },
+  ]);
+  expect(found('cursor', 'claude-code').map(({ path }) => path)).not.toContain('/home/ada/.claude/skills');
 });
