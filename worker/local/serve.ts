@@ -118,7 +118,8 @@ async function bringUpToDate(client: Client, migrations: string, data: string): 
 
 async function ready(worker: Miniflare, port: number): Promise<URL> {
   try {
-    return await worker.ready;
+    await worker.ready;
+    return await worker.unsafeGetDirectURL();
   } catch (cause) {
     if (!(cause instanceof MiniflareCoreError)) throw cause;
     if (cause.code === 'ERR_ADDRESS_IN_USE') {
@@ -146,7 +147,6 @@ async function workerOptions({ entry, ...options }: LocalOptions, hrana: Hrana, 
   };
   return convertV4MiniflareOptions({
     host: '127.0.0.1',
-    port: options.port,
     // Without these two Miniflare calls home.
     cf: false,
     telemetry: { enabled: false },
@@ -156,6 +156,8 @@ async function workerOptions({ entry, ...options }: LocalOptions, hrana: Hrana, 
       {
         ...compatibility,
         name: wrangler.name,
+        // Straight to the Worker: Miniflare's own door in front of it would compress every answer, and cost a hop.
+        unsafeDirectSockets: [{ host: '127.0.0.1', port: options.port }],
         script: await bundleWorker(entry ?? join(ROOT, wrangler.main)),
         durableObjects: Object.fromEntries(
           wrangler.durable_objects.bindings.map(({ name, class_name: className }) => [
