@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Cursor, Guidelines } from '../schema/api.ts';
@@ -26,6 +26,8 @@ const NO_GUIDELINES: Guidelines = { text: '', updated_at: null };
 /** The registry's last known state on this device: what is planned from, and what is answered from while offline. */
 export interface Mirror {
   readonly cursor: string | null;
+  /** When the registry last told anything, in milliseconds since the epoch; null before it ever did. */
+  readonly heardAt: number | null;
   readonly guidelines: Guidelines;
   item(id: string): MirrorItem | undefined;
   /** Tombstones included. */
@@ -45,7 +47,8 @@ export interface Mirror {
 export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
   const blobs = join(folder, 'blobs');
   if (!readOnly) mkdirSync(blobs, { recursive: true, mode: 0o700 });
-  const rows = openTable({ path: join(folder, 'items.jsonl'), title: 'items', record: Row, readOnly });
+  const path = join(folder, 'items.jsonl');
+  const rows = openTable({ path, title: 'items', record: Row, readOnly });
   const names = existsSync(blobs) ? readdirSync(blobs) : [];
   const kept = new Set(names.filter((name) => Digest.safeParse(name).success));
 
@@ -66,6 +69,9 @@ export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
   return {
     get cursor() {
       return head()?.cursor ?? null;
+    },
+    get heardAt() {
+      return head() ? (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null) : null;
     },
     get guidelines() {
       return head()?.guidelines ?? NO_GUIDELINES;

@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Machine } from '../../schema/folders.ts';
 import { decodeText } from '../../schema/frontmatter.ts';
@@ -37,7 +35,6 @@ const PASSAGE_CHARS = 160;
 export function readLastKnown(files: StateFiles, machine: Machine): LastKnown {
   const mirror = openMirror(files.mirror, { readOnly: true });
   const items = [...mirror.items()].filter(({ state }) => state !== 'removed').sort(compareItems);
-  const head = statSync(join(files.mirror, 'head.json'), { throwIfNoEntry: false });
 
   function textOf(digest: string): string | null {
     const bytes = mirror.content(digest);
@@ -45,7 +42,7 @@ export function readLastKnown(files: StateFiles, machine: Machine): LastKnown {
   }
 
   return {
-    at: mirror.cursor === null ? null : (head?.mtimeMs ?? null),
+    at: mirror.heardAt,
     guidelines: mirror.guidelines.text,
     items,
 
