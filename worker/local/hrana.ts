@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DatabaseFile, SqlError } from './database.ts';
+import { DatabaseFile, SqlError, type SyncFile } from './database.ts';
 import { answer, type StreamRequest } from './hrana-requests.ts';
 
 /**
@@ -31,6 +31,7 @@ interface Pipeline {
  * - A pipeline runs in one go; pipelines take turns in the order of their arrival.
  * - A stream that leaves a transaction open keeps its turn, and everyone waits, until it commits, rolls back, closes, or
  *   `transactionTimeoutMs` have passed since it took the turn: then it is rolled back and its baton is worth nothing.
+ * - An answer leaves when all that it tells of survives power loss; others take their turns while the disk is busy.
  * - A baton is good for one use. A stream outside a transaction that is left unclosed expires after the same time.
  *
  * @throws SqlError as `DatabaseFile` does.
@@ -38,11 +39,13 @@ interface Pipeline {
 export function createHrana({
   file,
   transactionTimeoutMs = 5_000,
+  sync,
 }: {
   file: string;
   transactionTimeoutMs?: number;
+  sync?: SyncFile;
 }): Hrana {
-  const database = new DatabaseFile(file);
+  const database = new DatabaseFile(file, sync);
   const turns = new Turns();
   const streams = new Map<string, Stream>();
   let closed = false;
@@ -58,7 +61,9 @@ export function createHrana({
         return answer(database, stream.sql, request);
       });
       park(stream);
-      return { baton: stream.baton, base_url: null, results };
+      const { baton: next } = stream;
+      await database.durable();
+      return { baton: next, base_url: null, results };
     } catch (error) {
       end(stream);
       throw error;

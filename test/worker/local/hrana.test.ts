@@ -286,3 +286,35 @@ describe('the file', () => {
     expect((await db.select().from(things))[0]?.on).toBe(true);
   });
 });
+
+describe('durability', () => {
+  test('an answer waits for a sync that began after its commit; those that come meanwhile share one', async () => {
+    const path = join(folder, 'durable.db');
+    const begun: (() => void)[] = [];
+    const slow = createHrana({ file: path, sync: () => new Promise((resolve) => begun.push(resolve)) });
+    const far = createClient({ url: 'http://libsql', fetch: slow.fetch });
+    const answered: string[] = [];
+    const write = (sql: string) => far.batch([sql], 'write').then(() => answered.push(sql));
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const until = async (holds: () => boolean) => {
+      while (!holds()) await turn();
+    };
+    const first = write('CREATE TABLE t (n INTEGER)');
+    await until(() => begun.length === 1);
+    const others = [1, 2, 3].map((n) => write(`INSERT INTO t VALUES (${n})`));
+    others.push(far.execute('SELECT 1').then(() => answered.push('read')));
+    for (let n = 0; n < 50; n++) await turn();
+    expect(answered).toEqual([]);
+    expect(begun).toHaveLength(1);
+    begun[0]?.();
+    await first;
+    await until(() => begun.length === 2);
+    expect(answered.filter((sql) => sql.startsWith('INSERT'))).toEqual([]);
+    begun[1]?.();
+    await Promise.all(others);
+    expect(begun).toHaveLength(2);
+    await far.execute('SELECT 1');
+    expect(begun).toHaveLength(2);
+    slow.close();
+  });
+});
