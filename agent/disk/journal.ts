@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   unlinkSync,
   writeFileSync,
@@ -245,7 +246,13 @@ export function beganAt(operation: Operation): number {
 }
 
 export function discard(operation: Operation): void {
-  rmSync(operation.home, { recursive: true, force: true });
+  try {
+    // Mostly the note is all that is left, and looking for more costs more than the rest of an operation.
+    rmSync(join(operation.home, 'intent.json'), { force: true });
+    rmdirSync(operation.home);
+  } catch {
+    rmSync(operation.home, { recursive: true, force: true });
+  }
 }
 
 function readIntent(path: string): Intent | null {
