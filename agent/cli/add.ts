@@ -86,7 +86,12 @@ async function addItems(cli: Cli, paths: string[], flags: AddFlags): Promise<voi
         `is another ${item.kind} called ${item.name} than ${shownPath(cli, twin.item.source.path)}; rename one of them.`,
       );
     } catch (error) {
-      return { path, outcome: 'failed', reason: sentence(error) };
+      const renamed = error instanceof RegistryError && error.code === 'invalid_name';
+      return {
+        path,
+        outcome: 'failed',
+        reason: `${sentence(error)}${renamed ? ' --rename takes that.' : ''}`,
+      };
     }
   }
 
@@ -173,7 +178,7 @@ function ownFiles({ state }: Cli): Map<string, string> {
 }
 
 /** A path as short as it can be said from where the person is. */
-export function shownPath({ environment }: Cli, path: string): string {
+function shownPath({ environment }: Cli, path: string): string {
   const below = (folder: string) => {
     const way = relative(folder, path);
     return way.startsWith('..') || way === path ? null : way;

@@ -115,7 +115,7 @@ function showRequest({ output }: Cli, { name, platform, place, fingerprint, made
   output.note(`  Asked        ${ago(made_at, Date.now())}`);
   output.note(`  Fingerprint  ${bold(fingerprint)}`);
   output.note('');
-  output.note('Continue only if you started this on your own machine, and it shows the same words.');
+  output.note('Continue only if you started this on your own machine and the words are equal.');
 }
 
 async function revokeDevice(cli: Cli, wanted: string, { yes, ...connection }: Flags): Promise<void> {

@@ -13,7 +13,7 @@ export interface Exception {
   kind: Kind;
   name: string;
   folder: string;
-  state: 'held_back' | 'changed_here' | 'failed' | 'missing' | 'outdated' | 'left_over';
+  state: 'held_back' | 'awaits_agreement' | 'changed_here' | 'failed' | 'missing' | 'outdated' | 'left_over';
   /** One sentence or two. */
   message: string;
 }
@@ -83,7 +83,8 @@ function judge(
 ): Exception | null {
   const made = (state: Exception['state'], message: string) => ({ kind, name, folder, state, message });
   if (fact && fact.state !== 'written' && fact.state !== 'adopted') {
-    return made(fact.state, `${fact.message ?? 'No reason is known.'}${advice(fact)}`);
+    const state = fact.state === 'held_back' && needsAgreement(fact) ? 'awaits_agreement' : fact.state;
+    return made(state, `${fact.message ?? 'No reason is known.'}${advice(fact)}`);
   }
   if (!placed) return made('missing', 'It is not written yet; the next pass of "repertoire run" does.');
   if (!isIntact(placed)) {
@@ -103,11 +104,16 @@ function leftOver({ kind, name, folder }: Placement, fact: Fact | undefined): Ex
   return { kind, name, folder, state: 'left_over', message };
 }
 
-function advice({ state, name, message = '' }: Fact): string {
+function advice(fact: Fact): string {
+  const { state, name, message = '' } = fact;
   if (message.includes('repertoire ')) return '';
   if (state === 'changed_here') return ` "repertoire resolve ${name}" lets you choose.`;
-  if (message.includes('agree')) return ` "repertoire confirm --agree-persona ${name}" agrees.`;
-  return '';
+  return needsAgreement(fact) ? ` "repertoire confirm --agree-persona ${name}" agrees.` : '';
+}
+
+/** Whether a persona is held back for a restriction that the client's format cannot carry. */
+export function needsAgreement({ kind, message = '' }: Pick<Fact, 'kind' | 'message'>): boolean {
+  return kind === 'persona' && message.includes('agree to write it there without');
 }
 
 function isIntact({ folder, files }: Placement): boolean {

@@ -68,7 +68,7 @@ async function listItems(cli: Cli, { kind, removed, json, ...connection }: ListF
     items.map((item) => [item.name, item.kind, ...(states ? [stateOf(item)] : []), item.description]),
   );
   if (items.some(({ flags }) => flags.length > 0)) {
-    output.note('* Some client will not read it as meant; "repertoire show NAME" says which and why.');
+    output.note('* Not every client reads it as meant: "repertoire show NAME" says more.');
   }
 }
 

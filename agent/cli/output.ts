@@ -21,7 +21,7 @@ export interface Output {
   progress(what: string, total: number): Progress;
 }
 
-export interface Progress {
+interface Progress {
   /** One more is done. */
   step(): void;
   /** A message that must not be drawn over. */
@@ -31,7 +31,7 @@ export interface Progress {
 
 type Paint = (text: string) => string;
 
-export interface Style {
+interface Style {
   bold: Paint;
   dim: Paint;
   red: Paint;

@@ -59,7 +59,7 @@ async function pairDevice(
     });
     if (json) return output.json({ url: new URL(url).origin, ...paired });
     output.line(`Paired with ${new URL(url).host} as ${paired.name}.`);
-    output.note('"repertoire run" keeps the skills and personas on this computer up to date from now on.');
+    output.note('"repertoire run" keeps this computer up to date from now on.');
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new CommandFailed('Pairing was stopped before it was approved; nothing was changed.', {

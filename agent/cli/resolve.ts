@@ -8,6 +8,7 @@ import { presentFolders } from '../pass.ts';
 import { changeSettings, type Fact, openRecords, readSettings } from '../state.ts';
 import { type Cli, type ConnectionFlags, examples, registryCommand, withJson, withKind } from './cli.ts';
 import { CommandFailed, WrongUsage } from './failure.ts';
+import { needsAgreement } from './here.ts';
 import { findSources } from './import/find.ts';
 import { readItem } from './import/read.ts';
 import { sendItem } from './import/send.ts';
@@ -173,9 +174,9 @@ function readHeld(cli: Cli): Held[] {
 }
 
 /** What waits for `confirm` is no quarrel about a name. */
-function isHeld({ state, message = '' }: Fact): boolean {
-  if (state === 'changed_here') return true;
-  return state === 'held_back' && !message.includes('agree to') && !message.includes('repertoire confirm');
+function isHeld(fact: Fact): boolean {
+  if (fact.state === 'changed_here') return true;
+  return fact.state === 'held_back' && !needsAgreement(fact) && !fact.message?.includes('repertoire confirm');
 }
 
 export function clientFoldersHere({ environment, state }: Cli): ClientFolder[] {

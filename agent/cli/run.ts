@@ -37,9 +37,12 @@ async function runAgent(cli: Cli, { json }: RunFlags): Promise<void> {
 async function syncOnce(cli: Cli, { json }: RunFlags): Promise<void> {
   const { output, paths } = cli;
   const { runOnce } = await import('../daemon.ts');
-  const log = (line: LogLine) => {
+  const noted = new Set<string>();
+  const log = ({ level, message, action }: LogLine) => {
     // What became of single items is counted below; there may be hundreds.
-    if (line.level === 'warn' && line.action === undefined) output.note(line.message);
+    if (level !== 'warn' || action !== undefined || noted.has(message)) return;
+    noted.add(message);
+    output.note(message);
   };
   const ended = await runOnce(options(cli, log));
   if (ended.ended !== 'done' && ended.ended !== 'busy') return sayEnd(cli, ended);

@@ -158,6 +158,10 @@ function showStatus(cli: Cli, { paired, registry, agent, questions, folders }: S
 
 function showExceptions(cli: Cli, state: Exception['state'], all: readonly Exception[]): void {
   const { output } = cli;
+  if (state === 'awaits_agreement') {
+    showAgreements(cli, all);
+    return;
+  }
   // The same item in several folders, for the same reason, is one thing to do.
   const groups = [...Map.groupBy(all, ({ kind, name, message }) => `${kind} ${name}\0${message}`).values()];
   for (const group of groups.slice(0, LISTED)) {
@@ -168,6 +172,17 @@ function showExceptions(cli: Cli, state: Exception['state'], all: readonly Excep
   }
   const more = groups.length - LISTED;
   if (more > 0) output.line(`  and ${more} more ${state.replaceAll('_', ' ')} (--json lists all)`);
+}
+
+/** There may be many, and one answer does for all. */
+function showAgreements(cli: Cli, all: readonly Exception[]): void {
+  const { output } = cli;
+  const names = [...new Set(all.map(({ name }) => name))];
+  const where = [...new Set(all.map(({ folder }) => tilde(cli, folder)))].join(', ');
+  const head = `${counted(names.length, 'persona')} ${output.style.yellow('await your word')} in ${where}: ${names.join(', ')}.`;
+  const why =
+    'They restrict what they may do, and the files there cannot carry that; "repertoire confirm" says more.';
+  output.line(`  ${wrap(`${head} ${why}`, output.width - 2, '    ')}`);
 }
 
 function progressOf(behind: number | null): string {

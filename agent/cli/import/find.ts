@@ -28,7 +28,7 @@ export interface Source {
 }
 
 /** A path that is no item although it looks like one; `reason` is one sentence without the path. */
-export interface Misfit {
+interface Misfit {
   path: string;
   reason: string;
 }

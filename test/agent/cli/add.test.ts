@@ -43,7 +43,9 @@ test('many at once, one that fails does not stop the rest, and the summary names
   expect(stdout).toMatch(/^2 skills and 1 persona added, 4 failed\.\n/);
   const failed = stdout.slice(stdout.indexOf('\nFailed\n')).replace(/\n {4}/g, ' ');
   expect(failed).toMatch(/^ {2}nowhere: does not exist\.$/m);
-  expect(failed).toMatch(/^ {2}set\/No Name: "No Name" is no valid name: .* such as no-name\.$/m);
+  expect(failed).toMatch(
+    /^ {2}set\/No Name: "No Name" is no valid name: .* such as no-name\. --rename takes that\.$/m,
+  );
   expect(failed).toMatch(/^ {2}set\/b: .*Line 3/m);
   expect(failed).toMatch(/^ {2}set\/e: .*SKILL\.md/m);
   expect(stdout + stderr).not.toContain('ghp_a1B2');

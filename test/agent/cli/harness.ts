@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { vi } from 'vitest';
 import { type Local, startLocal } from '../../../worker/local/serve.ts';
+
+// Each test runs the command many times; how long that takes says nothing about it.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 

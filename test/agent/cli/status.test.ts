@@ -202,7 +202,7 @@ test('a persona whose restriction a client cannot carry waits for the person’s
   expect((await folder(computer, '.gemini/agents')).exceptions).toMatchObject([
     {
       name: 'reviewer',
-      state: 'held_back',
+      state: 'awaits_agreement',
       message: expect.stringContaining('repertoire confirm --agree-persona reviewer'),
     },
   ]);
