@@ -69,7 +69,7 @@ function howToApprove(typed = ''): string {
   return [
     'A computer asks to be paired. Continue only if you started this on your own machine.',
     '',
-    `On a computer that is paired already, or with the owner token: repertoire approve ${code}`,
+    `Where the owner token lies: repertoire approve ${code} --token-file owner.json`,
     '',
   ].join('\n');
 }
