@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, type ItemSummary, Kind, MAIN_FILE } from '../../schema/item.ts';
 import { blobs, files, items } from '../db/tables.ts';
@@ -33,6 +33,9 @@ const fileColumns = {
   executable: files.executable,
 } as const;
 
+/** The path of each row's own main file: a skill may well hold a PERSONA.md of its own, and a persona a SKILL.md. */
+export const MAIN_FILE_OF_ROW = sql`case ${items.kind} when 'skill' then ${MAIN_FILE.skill} else ${MAIN_FILE.persona} end`;
+
 /** An item with its files and the bytes of its main file, in one round trip. */
 export async function readHead(ctx: Context, ref: ItemRef): Promise<{ head: Head; main: Uint8Array }> {
   const found = await tryReadHead(ctx, ref);
@@ -59,7 +62,7 @@ export async function tryReadHead(
       .from(items)
       .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
       .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
-      .where(and(named, inArray(files.path, Object.values(MAIN_FILE)))),
+      .where(and(named, eq(files.path, MAIN_FILE_OF_ROW))),
   ]);
   const summary = pick(rows, ref);
   if (!summary) return null;

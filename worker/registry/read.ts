@@ -1,9 +1,9 @@
-import { and, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, ne, type SQL } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
 import { blobs, files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
-import { type ItemRef, namedItem, notFound, pick, summaryColumns } from './head.ts';
+import { type ItemRef, MAIN_FILE_OF_ROW, namedItem, notFound, pick, summaryColumns } from './head.ts';
 
 /** Every item, skills first, each kind by name in byte order; removed ones only on request. */
 export async function listItems(
@@ -102,6 +102,3 @@ function selectEntries(ctx: Context, which: SQL | undefined) {
 function entriesOf({ id }: ItemSummary, rows: readonly (FileEntry & { item: string })[]): FileEntry[] {
   return rows.flatMap(({ item, ...entry }) => (item === id ? [entry] : []));
 }
-
-/** The path of each row's own main file. */
-const MAIN_FILE_OF_ROW = sql`case ${items.kind} when 'skill' then ${MAIN_FILE.skill} else ${MAIN_FILE.persona} end`;
