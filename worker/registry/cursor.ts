@@ -19,7 +19,8 @@ export function formatCursor({ epoch, seq }: { epoch: string; seq: number }): st
   return `${epoch}:${seq}`;
 }
 
+/** A number that no registry counts to is one ahead of every registry. */
 export function parseCursor(cursor: string): { epoch: string; seq: number } {
   const [epoch = '', seq = ''] = cursor.split(':');
-  return { epoch, seq: Number(seq) };
+  return { epoch, seq: Math.min(Number(seq), Number.MAX_SAFE_INTEGER) };
 }

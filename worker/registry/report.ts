@@ -1,23 +1,34 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import type { ReportBody } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Statement } from '../db/client.ts';
-import { deviceEvents, devices, folderItems, folderReports } from '../db/tables.ts';
+import { accounts, deviceEvents, devices, folderItems, folderReports } from '../db/tables.ts';
 import type { Context } from './context.ts';
 import { parseCursor } from './cursor.ts';
 
 /** Rows per statement, so that a report of thousands stays within the bound variables of one. */
 const ROWS = 500;
+/** Each folder costs statements of its own; a device has a dozen. */
+const FOLDERS = 500;
+/** Of each device. Its history shows the last 200. */
+const EVENTS_KEPT = 5000;
 
 /**
  * Keeps what a device found on its own disk after a pass: the digests are those that it read back, not those that it
  * was told to write. Repeating a report changes nothing.
- * @throws RegistryError `insufficient_scope` when the caller is no device
+ * A cursor of another life of the registry says nothing about this one and is not kept.
+ * @throws RegistryError `insufficient_scope` when the caller is no device, `too_large` over 500 folders
  */
 export async function saveReport(ctx: Context, report: ReportBody): Promise<void> {
   const actor = await ctx.enter();
   if (actor.type !== 'device')
     throw new RegistryError('insufficient_scope', 'Only a paired device reports what is on its disk.');
+  if (report.folders.length > FOLDERS || report.dropped.length > FOLDERS) {
+    throw new RegistryError(
+      'too_large',
+      `The report names ${Math.max(report.folders.length, report.dropped.length)} folders, and ${FOLDERS} is the most.`,
+    );
+  }
   const deviceId = actor.id;
   const at = ctx.now();
   const { db } = ctx;
@@ -27,14 +38,16 @@ export async function saveReport(ctx: Context, report: ReportBody): Promise<void
       .set({
         lastSeenAt: at,
         agentVersion: report.agent_version,
-        ...(report.cursor === null ? {} : { reportedSeq: parseCursor(report.cursor).seq }),
+        ...(report.cursor === null ? {} : { reportedSeq: reached(actor.accountId, report.cursor) }),
       })
       .where(eq(devices.id, deviceId)),
   ];
-  for (const path of report.dropped) {
+  for (const part of parts(report.dropped)) {
     statements.push(
-      db.delete(folderItems).where(and(eq(folderItems.deviceId, deviceId), eq(folderItems.path, path))),
-      db.delete(folderReports).where(and(eq(folderReports.deviceId, deviceId), eq(folderReports.path, path))),
+      db.delete(folderItems).where(and(eq(folderItems.deviceId, deviceId), inArray(folderItems.path, part))),
+      db
+        .delete(folderReports)
+        .where(and(eq(folderReports.deviceId, deviceId), inArray(folderReports.path, part))),
     );
   }
   for (const { path, kind, clients, state, message = null, items, gone, complete } of report.folders) {
@@ -97,7 +110,24 @@ export async function saveReport(ctx: Context, report: ReportBody): Promise<void
         .onConflictDoNothing(),
     );
   }
+  if (report.events.length > 0) {
+    const mine = eq(deviceEvents.deviceId, deviceId);
+    const newest = db
+      .select({ at: deviceEvents.receivedAt })
+      .from(deviceEvents)
+      .where(mine)
+      .orderBy(desc(deviceEvents.receivedAt))
+      .limit(1)
+      .offset(EVENTS_KEPT);
+    statements.push(db.delete(deviceEvents).where(and(mine, lt(deviceEvents.receivedAt, sql`(${newest})`))));
+  }
   await ctx.batch(statements as [Statement]);
+}
+
+/** The number of a cursor where the registry has come that far in this life, else what is known already. */
+function reached(accountId: string, cursor: string) {
+  const { epoch, seq } = parseCursor(cursor);
+  return sql`(select case when ${accounts.epoch} = ${epoch} and ${accounts.seq} >= ${seq} then ${seq} else ${devices.reportedSeq} end from ${accounts} where ${accounts.id} = ${accountId})`;
 }
 
 function parts<T>(rows: readonly T[]): T[][] {
