@@ -72,7 +72,7 @@ export const SearchAnswer = z.object({ hits: z.array(SearchHit) });
 export const WriteAnswer = z.object({ item: Item, cursor: Cursor });
 export type WriteAnswer = z.infer<typeof WriteAnswer>;
 
-/** `GET /api/v1/changes?since=cursor&limit=`: items in the order of their last change, each once, tombstones included. */
+/** `GET /api/v1/changes?since=cursor`: items in the order of their last change, each once, tombstones included. */
 export const ChangedItem = ItemSummary.extend({
   files: z.array(FileEntry.extend({ text: z.string().optional(), base64: z.string().optional() })),
 });

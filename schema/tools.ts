@@ -34,11 +34,11 @@ export const SkillsInput = z
   })
   .refine((input) => input.action !== 'get' || input.name !== undefined, {
     path: ['name'],
-    error: 'action "get" needs the name of the item.',
+    error: 'action "get" needs the name of the item',
   })
   .refine((input) => input.action !== 'search' || input.query !== undefined, {
     path: ['query'],
-    error: 'action "search" needs a query.',
+    error: 'action "search" needs a query',
   });
 export type SkillsInput = z.infer<typeof SkillsInput>;
 
@@ -76,11 +76,11 @@ export const SkillEditInput = z
   })
   .refine((input) => input.action !== 'edit' || input.name !== undefined, {
     path: ['name'],
-    error: 'action "edit" needs the name of the item.',
+    error: 'action "edit" needs the name of the item',
   })
   .refine((input) => input.action !== 'create' || input.name !== undefined || input.files !== undefined, {
     path: ['name'],
-    error: 'action "create" needs a name, or files whose front matter has one.',
+    error: 'action "create" needs a name, or files whose front matter has one',
   });
 export type SkillEditInput = z.infer<typeof SkillEditInput>;
 
@@ -235,8 +235,8 @@ function summary(item: RenderedItem) {
   };
 }
 
-function flagged(flags: readonly Flag[]): string[] | undefined {
-  return flags.length === 0 ? undefined : flags.map((flag) => flag.message);
+function flagged(flags: readonly Flag[]): readonly Flag[] | undefined {
+  return flags.length === 0 ? undefined : flags;
 }
 
 /** Keys in the order given; undefined ones are absent. */

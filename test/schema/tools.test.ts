@@ -175,7 +175,7 @@ describe('answers', () => {
     expect(renderList([ITEM, { ...ITEM, kind: 'persona', state: 'disabled', flags: FLAGS }])).toBe(
       '{"total":2,"items":[' +
         '{"kind":"skill","name":"pdf","description":"Reads \\"PDFs\\".","state":"active","revision":3},' +
-        '{"kind":"persona","name":"pdf","description":"Reads \\"PDFs\\".","state":"disabled","revision":3,"flags":["The description is long."]}' +
+        '{"kind":"persona","name":"pdf","description":"Reads \\"PDFs\\".","state":"disabled","revision":3,"flags":[{"code":"description-long","message":"The description is long.","clients":["copilot-cli"]}]}' +
         ']}',
     );
     expect(renderList([], { notice: 'From the last known state.' })).toBe(

@@ -37,7 +37,7 @@ interface Draft {
   readonly parent: readonly FileEntry[];
   readonly changes: FileChanges;
   /** Name for an item whose front matter has no valid one. */
-  readonly fallbackName: string;
+  readonly fallbackName: string | undefined;
   readonly load: LoadBlobs;
 }
 

@@ -31,7 +31,7 @@ export async function createItem(ctx: Context, input: z.infer<typeof CreateBody>
     kind,
     parent: [],
     changes: input.files ?? composed(input),
-    fallbackName: input.name ?? input.fallback_name ?? '',
+    fallbackName: input.name ?? input.fallback_name,
     load: loadBlobs(ctx),
   });
   if (input.name !== undefined && content.name !== input.name) {

@@ -6,6 +6,8 @@ import type { ItemSummary, Kind } from '../../schema/item.ts';
 import type { Context } from './context.ts';
 
 const HITS = 50;
+/** Column of the index that passages come from: left to itself, FTS5 also quotes the account, which every look-up matches. */
+const BODY = 5;
 
 interface HitRow extends Omit<ItemSummary, 'flags'> {
   flags: string;
@@ -32,7 +34,7 @@ export async function searchItems(
     ctx.db.all<HitRow>(sql`
       select i.id, i.kind, i.name, i.description, i.state, i.revision, i.digest, i.flags, i.updated_at, hit.path, hit.passage
       from (
-        select item, path, snippet(search, -1, '', '', '…', 24) as passage, bm25(search, 0, 0, 0, 10, 5, 1) as rank
+        select item, path, coalesce(snippet(search, ${BODY}, '', '', '…', 24), '') as passage, bm25(search, 0, 0, 0, 10, 5, 1) as rank
         from search
         where search match 'account:"' || ${ctx.account} || '" AND ' || ${terms}
         order by rank limit 400
