@@ -14,6 +14,7 @@ import {
   openRecords,
   readCondition,
   readDevice,
+  readSettings,
   stateFiles,
 } from './state.ts';
 import { createSync, type LogLine, type Sync, type SyncStatus } from './sync.ts';
@@ -153,6 +154,9 @@ async function asAgent<T>(
   const instance: Instance | 'busy' = await claimInstance(paths.instance, (message) => answer(message));
   if (instance === 'busy') return { ended: 'busy' };
   try {
+    // Damaged ones are refused before anything is done.
+    readSettings(files);
+    readCondition(files);
     const mirror = openMirror(files.mirror);
     const records = openRecords(files);
     const registry = new Registry({

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync, statSync 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Unwritten, writing } from './json-file.ts';
 
 export interface Instance {
   /** Stops listening and hangs up; the next claim succeeds. */
@@ -63,7 +64,7 @@ function listen(address: string, accept: (socket: Socket) => void): Promise<Serv
     const server = createServer(accept);
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(null);
-      else reject(error);
+      else reject(new Unwritten(address, error));
     });
     server.listen(address, () => resolve(server));
   });
@@ -150,7 +151,7 @@ function takeGuard(guard: string): boolean {
 }
 
 function privateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writing(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
   const stat = lstatSync(folder);
   if (!stat.isDirectory() || stat.uid !== process.getuid?.()) {
     throw new Error(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { Cursor, Guidelines } from '../schema/api.ts';
 import { Digest, Item } from '../schema/item.ts';
-import { writeWhole } from './json-file.ts';
+import { writeWhole, writing } from './json-file.ts';
 import { openTable } from './table.ts';
 
 /** An item as the registry last told it. */
@@ -46,7 +46,7 @@ export interface Mirror {
 /** @throws StateError */
 export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
   const blobs = join(folder, 'blobs');
-  if (!readOnly) mkdirSync(blobs, { recursive: true, mode: 0o700 });
+  if (!readOnly) writing(blobs, () => mkdirSync(blobs, { recursive: true, mode: 0o700 }));
   const path = join(folder, 'items.jsonl');
   const rows = openTable({ path, title: 'items', record: Row, readOnly });
   const names = existsSync(blobs) ? readdirSync(blobs) : [];
@@ -83,8 +83,8 @@ export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
       try {
         const bytes = readFileSync(join(blobs, Digest.parse(digest)));
         if (hash('sha256', bytes, 'hex') === digest) return bytes;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      } catch {
+        // Whatever is wrong with it, it is fetched again.
       }
       kept.delete(digest);
       return null;

@@ -4,6 +4,7 @@ import type { ClientId } from '../schema/clients.ts';
 import { type ClientFolder, clientFolders, clientPresence, type Machine } from '../schema/folders.ts';
 import { apply, diskDigest, type Outcome } from './apply.ts';
 import { openRoot, type Root } from './disk/containment.ts';
+import { everyOne } from './disk/file.ts';
 import { recover } from './disk/recover.ts';
 import { type ScanCache, scanFile, scanFolder } from './disk/scan.ts';
 import { type Done, recordFacts } from './facts.ts';
@@ -189,10 +190,11 @@ export function createFolders(deps: PassDeps): Folders {
     const work = async () => {
       for (const group of groups) {
         const places = Map.groupBy(group, ({ folder }) => opened.get(folder)?.real ?? folder);
-        await Promise.all(Array.from(places.values(), inTurn));
+        await everyOne(Array.from(places.values(), inTurn));
       }
     };
-    await Promise.all(Array.from({ length: PARALLEL_ITEMS }, work));
+    // Also after one has thrown, no write may be under way when the pass ends.
+    await everyOne(Array.from({ length: PARALLEL_ITEMS }, work));
     return done;
   }
 

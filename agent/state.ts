@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { DeviceEvent, ReportedItem } from '../schema/api.ts';
 import { Digest, Kind } from '../schema/item.ts';
-import { readJson, writeJson } from './json-file.ts';
+import { readJson, writeJson, writing } from './json-file.ts';
 import { openTable, type Table } from './table.ts';
 
 /** What pairing gave, and where the registry is. */
@@ -121,9 +121,9 @@ export function stateFiles(folder: string): StateFiles {
   };
 }
 
-/** Makes the state folder where it is missing, for this user alone. */
+/** Makes the state folder where it is missing, for this user alone. @throws Unwritten */
 export function makeStateFolder({ folder }: StateFiles): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writing(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
 }
 
 /** Null when this device is not paired. @throws StateError */

@@ -1,6 +1,6 @@
-import { appendFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, truncateSync, writeFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { StateError } from './json-file.ts';
+import { readState, StateError, writeWhole, writing } from './json-file.ts';
 
 /** Records of one kind by key, kept as lines of JSON: the last line of a key counts, null ends it. */
 export interface Table<T> {
@@ -27,6 +27,8 @@ export interface TableOptions<T> {
 export function openTable<T>({ path, title, record, readOnly = false }: TableOptions<T>): Table<T> {
   const rows = new Map<string, T>();
   const head = `${JSON.stringify({ table: title, version: 1 })}\n`;
+  /** Bytes that the file should have; null when that is not known. */
+  let size: number | null = null;
   let lines = load();
 
   return {
@@ -48,33 +50,49 @@ export function openTable<T>({ path, title, record, readOnly = false }: TableOpt
       lines++;
     }
     if (text === '') return;
-    if (lines > 2 * rows.size + 500) compact();
-    else appendFileSync(path, text);
+    if (lines > 2 * rows.size + 500 || !writing(path, () => append(text))) compact();
+  }
+
+  /** False when the file is not as it was left: what a full disk cut short, or someone deleted, is written anew. */
+  function append(text: string): boolean {
+    const fd = openSync(path, 'a', 0o600);
+    try {
+      const before = size;
+      size = null;
+      if (fstatSync(fd).size !== before) return false;
+      writeFileSync(fd, text);
+      size = before + Buffer.byteLength(text);
+      return true;
+    } finally {
+      closeSync(fd);
+    }
   }
 
   function compact(): void {
-    const text = Array.from(rows, ([key, value]) => line(key, value)).join('');
-    const next = `${path}.new`;
-    writeFileSync(next, head + text, { mode: 0o600, flush: true });
-    renameSync(next, path);
+    const text = head + Array.from(rows, ([key, value]) => line(key, value)).join('');
+    size = null;
+    writeWhole(path, text);
+    size = Buffer.byteLength(text);
     lines = rows.size;
   }
 
   function load(): number {
-    const bytes = read(path);
+    const bytes = readState(path) ?? Buffer.alloc(0);
     // A power cut can leave zeros where the last lines should be; JSON has none.
     const zero = bytes.indexOf(0);
-    const whole = bytes.lastIndexOf(10, zero < 0 ? undefined : zero) + 1;
-    const [first = '', ...rest] = bytes.toString('utf8', 0, whole).split('\n').slice(0, -1);
-    if (whole === 0) {
-      if (!readOnly) writeFileSync(path, head, { mode: 0o600 });
-      return 0;
+    const end = zero < 0 ? bytes.length : zero;
+    if (bytes.subarray(end).some((byte) => byte !== 0 && byte !== 10)) {
+      throw new StateError(path, 'there are zeros in the middle of it');
     }
+    const whole = bytes.lastIndexOf(10, end) + 1;
+    if (whole === 0 && head.startsWith(bytes.toString('utf8', 0, end))) return 0;
+    const [first = '', ...rest] = bytes.toString('utf8', 0, whole).split('\n').slice(0, -1);
     if (`${first}\n` !== head) {
       throw new StateError(path, 'it is not what this version of the agent writes there');
     }
     for (const [index, text] of rest.entries()) apply(text, index + 2);
-    if (whole < bytes.length && !readOnly) truncateSync(path, whole);
+    if (whole < bytes.length && !readOnly) writing(path, () => truncateSync(path, whole));
+    size = whole;
     return rest.length;
   }
 
@@ -96,14 +114,5 @@ export function openTable<T>({ path, title, record, readOnly = false }: TableOpt
 
   function line(key: string, value: T | null): string {
     return `${JSON.stringify([key, value])}\n`;
-  }
-}
-
-function read(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return Buffer.alloc(0);
   }
 }

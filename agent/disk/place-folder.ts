@@ -62,8 +62,6 @@ export interface FolderRemoved {
   removed: string[];
   /** Paths that stay, and why. */
   kept: ({ path: string } & (Kept | Failure))[];
-  /** False when something is left in it: a kept file, or one that the agent never wrote. */
-  gone: boolean;
 }
 
 /**
@@ -75,7 +73,7 @@ export async function removeFolder(
   name: string,
   files: readonly { path: string; digest: string }[],
 ): Promise<FolderRemoved> {
-  const result: FolderRemoved = { removed: [], kept: [], gone: false };
+  const result: FolderRemoved = { removed: [], kept: [] };
   const mainFirst = [...files].sort((a, b) => Number(isMain(b.path)) - Number(isMain(a.path)));
   for (const { path, digest } of mainFirst) {
     const outcome = await removeFile(root, `${name}/${path}`, digest);
@@ -83,7 +81,6 @@ export async function removeFolder(
     else result.kept.push({ path, ...outcome });
   }
   for (const folder of foldersOf(name, result.removed)) await removeEmpty(root, folder);
-  result.gone = await inside(root, name, { create: false }, (at) => look(at()).is === 'absent');
   return result;
 }
 

@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { type FileEntry, LIMITS } from '../../schema/item.ts';
 import type { Root } from './containment.ts';
@@ -46,7 +46,12 @@ export function listRoot(root: Root): string[] {
 /** Reads what stands under a name of the root, without following any link. Nothing is written. */
 export function scanFolder(root: Root, name: string, options: ScanOptions = {}): FolderScan {
   const path = join(root.real, name);
-  const stat = lstatSync(path, { throwIfNoEntry: false });
+  let stat: Stats | undefined;
+  try {
+    stat = lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return { is: 'unreadable' };
+  }
   if (!stat) return { is: 'absent' };
   if (stat.isSymbolicLink()) return { is: 'link' };
   if (stat.isFile()) return { is: 'file' };
@@ -92,7 +97,12 @@ function walk(
 }
 
 function readEntry(full: string, path: string, reading: Reading): FileEntry | Odd | null {
-  const stat = lstatSync(full, { bigint: true, throwIfNoEntry: false });
+  let stat: BigIntStats | undefined;
+  try {
+    stat = lstatSync(full, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return { path, what: 'unreadable' };
+  }
   if (!stat) return null;
   if (stat.isSymbolicLink()) return { path, what: 'link' };
   if (stat.isDirectory()) return { path, what: 'folder' };

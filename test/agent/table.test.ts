@@ -1,4 +1,12 @@
-import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -39,11 +47,38 @@ describe('a table', () => {
     ]);
   });
 
+  it.each(['', '{"table":"num', '\0\0\0\0'])('begins anew where its first write was cut off: %j', (text) => {
+    const path = join(freshFolder(), 'numbers.jsonl');
+    writeFileSync(path, text);
+    expect(open(path, true).size).toBe(0);
+    open(path).write([['a', { n: 1 }]]);
+    expect(open(path).get('a')).toEqual({ n: 1 });
+  });
+
+  it.each([
+    ['cut short', (path: string) => truncateSync(path, statSync(path).size - 3)],
+    ['deleted', (path: string) => rmSync(path)],
+  ])('is whole again with the next write after its file was %s', (_, harm) => {
+    const path = join(freshFolder(), 'numbers.jsonl');
+    const table = open(path);
+    table.write([['a', { n: 1 }]]);
+    table.write([['b', { n: 2 }]]);
+    harm(path);
+    table.write([['c', { n: 3 }]]);
+    expect([...open(path).entries()]).toEqual([
+      ['a', { n: 1 }],
+      ['b', { n: 2 }],
+      ['c', { n: 3 }],
+    ]);
+  });
+
   it.each([
     ['a damaged line', '{"table":"numbers","version":1}\nnonsense\n["b",{"n":1}]\n'],
     ['a record of another form', '{"table":"numbers","version":1}\n["b",{"n":"one"}]\n'],
     ['a newer version', '{"table":"numbers","version":2}\n'],
     ['another table', '{"table":"words","version":1}\n'],
+    ['what is no table', 'nonsense'],
+    ['zeros before more lines', '{"table":"numbers","version":1}\n\0\0["b",{"n":1}]\n'],
   ])('refuses %s with a sentence, and keeps the file', (_, text) => {
     const path = join(freshFolder(), 'numbers.jsonl');
     writeFileSync(path, text);
@@ -76,5 +111,12 @@ describe('a small JSON file', () => {
     writeFileSync(path, '{"n":');
     expect(() => readJson(path, record)).toThrow(StateError);
     expect(readFileSync(path, 'utf8')).toBe('{"n":');
+  });
+
+  it('is refused with a sentence when it cannot be read', () => {
+    const path = join(freshFolder(), 'settings.json');
+    mkdirSync(path);
+    expect(() => readJson(path, record)).toThrow(/settings\.json cannot be used: it is a folder\./);
+    expect(() => open(path)).toThrow(/cannot be used: it is a folder\./);
   });
 });

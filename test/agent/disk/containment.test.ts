@@ -91,7 +91,6 @@ describe('a link below the root', () => {
     expect(removed).toMatchObject({
       removed: [],
       kept: [{ path: 'refs/a.md', reason: 'link' }],
-      gone: false,
     });
     expect(tree(root.home)).toEqual(before);
   });

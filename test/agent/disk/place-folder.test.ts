@@ -108,7 +108,7 @@ describe('removing', () => {
     await placeFolder(root, wish);
     order.length = 0;
     const outcome = await removeFolder(root, 'alpha', listed);
-    expect(outcome).toEqual({ removed: expect.arrayContaining(Object.keys(content)), kept: [], gone: true });
+    expect(outcome).toEqual({ removed: expect.arrayContaining(Object.keys(content)), kept: [] });
     expect(order).toEqual([undefined, undefined, undefined, undefined]);
     expect(tree(root.real)).toEqual({});
     expect(trashed(root).sort()).toEqual(['a', 'b', 'c', 'main']);
@@ -121,7 +121,6 @@ describe('removing', () => {
     mkdirSync(join(root.real, 'alpha/empty'));
     symlinkSync('notes.txt', join(root.real, 'alpha/link'));
     const outcome = await removeFolder(root, 'alpha', listed);
-    expect(outcome.gone).toBe(false);
     expect(outcome.kept).toEqual([{ path: 'refs/a.md', done: 'kept', reason: 'changed_here' }]);
     expect(tree(root.real)).toEqual({
       'alpha/refs/a.md': 'edit',
@@ -133,7 +132,7 @@ describe('removing', () => {
 
   test('a folder that is gone already', async () => {
     const root = freshRoot();
-    expect(await removeFolder(root, 'alpha', listed)).toMatchObject({ kept: [], gone: true });
+    expect(await removeFolder(root, 'alpha', listed)).toMatchObject({ kept: [] });
   });
 
   test('a failure in the middle leaves the rest for the next pass', async () => {
@@ -150,7 +149,7 @@ describe('removing', () => {
     const outcome = await removeFolder(root, 'alpha', listed);
     expect(outcome.kept).toEqual([expect.objectContaining({ done: 'failed', code: 'EACCES' })]);
     await recover(root);
-    expect(await removeFolder(root, 'alpha', listed)).toMatchObject({ kept: [], gone: true });
+    expect(await removeFolder(root, 'alpha', listed)).toMatchObject({ kept: [] });
   });
 
   test('a folder whose mode forbids reading is reported, not thrown', async () => {
