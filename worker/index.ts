@@ -1,5 +1,6 @@
 import { createClient } from '@libsql/client/web';
 import { RegistryError } from '../schema/errors.ts';
+import { placeOf } from './api/place.ts';
 import { problem } from './api/problem.ts';
 import { createApp } from './app.ts';
 import { createNonces } from './auth/nonce.ts';
@@ -38,7 +39,7 @@ function open(env: Env): ReturnType<typeof createApp> {
     now,
     push: createPush(DOORBELL),
     nonces: createNonces(SECRET_KEY, now),
-    place: LIBSQL ? () => 'this computer' : place,
+    place: LIBSQL ? () => 'this computer' : placeOf,
     loopbackOnly: LIBSQL !== undefined,
   });
 }
@@ -63,10 +64,4 @@ function databaseConfig({
     concurrency,
     ...(DATABASE_AUTH_TOKEN === undefined ? {} : { authToken: DATABASE_AUTH_TOKEN }),
   };
-}
-
-function place(request: Request): string {
-  const address = request.headers.get('cf-connecting-ip') ?? 'unknown address';
-  const country = (request as Request<unknown, IncomingRequestCfProperties>).cf?.country;
-  return country ? `${address} (${country})` : address;
 }

@@ -1,10 +1,10 @@
-import { and, eq, lt } from 'drizzle-orm';
+import { eq, lt } from 'drizzle-orm';
 import type { DeviceToken } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { devices, deviceTokens } from '../db/tables.ts';
 import { newSecret, type Surroundings } from './context.ts';
-import { batchWithProof, type Proof, sweepProofs } from './proof.ts';
+import { batchWithProof, type Proof } from './proof.ts';
 
 const LIFE_S = 600;
 
@@ -28,11 +28,10 @@ export async function issueDeviceToken(around: Surroundings, proof: Proof): Prom
     throw new RegistryError('unauthorized', 'This device was revoked; pair it again to use it.');
   const token = newSecret();
   await db.batch([
-    db.delete(deviceTokens).where(and(eq(deviceTokens.deviceId, device.id), lt(deviceTokens.expiresAt, now))),
+    db.delete(deviceTokens).where(lt(deviceTokens.expiresAt, now)),
     db
       .insert(deviceTokens)
       .values({ hash: await sha256(token), deviceId: device.id, expiresAt: now + LIFE_S * 1000 }),
   ]);
-  around.defer(sweepProofs(around));
   return { access_token: token, token_type: 'DPoP', expires_in: LIFE_S };
 }

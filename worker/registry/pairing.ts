@@ -1,8 +1,9 @@
-import { and, count, eq, gt, lt } from 'drizzle-orm';
+import { and, eq, lt, sql } from 'drizzle-orm';
 import type { Paired } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { accounts, devices, pairings } from '../db/tables.ts';
+import { brokenConstraint } from '../db/client.ts';
+import { accounts, devices, guards, pairings } from '../db/tables.ts';
 import { newSecret, type Surroundings } from './context.ts';
 import { batchWithProof, type Proof } from './proof.ts';
 
@@ -14,6 +15,9 @@ export const POLL_INTERVAL_S = 5;
 const CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const PENDING_PER_PLACE = 20;
 
+/** What a person reads before approving: nothing that breaks a line or reorders it. */
+const SHOWN = /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u;
+
 interface Start {
   readonly name: string;
   readonly platform: string;
@@ -23,7 +27,7 @@ interface Start {
 
 /**
  * A new device asks to be paired. It proves that it holds its key; a person approves the short code.
- * @throws RegistryError `rate_limited` when too many requests from one place wait
+ * @throws RegistryError `rate_limited` when too many requests from one place wait, `invalid_input` for a name that is no line
  */
 export async function startPairing(
   around: Surroundings,
@@ -31,35 +35,46 @@ export async function startPairing(
   { name, platform, place }: Start,
 ): Promise<{ deviceCode: string; userCode: string }> {
   const { db } = around;
+  for (const [field, text] of Object.entries({ name, platform })) {
+    if (!SHOWN.test(text)) {
+      throw new RegistryError(
+        'invalid_input',
+        `The ${field} of the device holds control characters; send one line of plain text.`,
+        { field },
+      );
+    }
+  }
   const madeAt = around.now();
-  const [, [waiting]] = await batchWithProof(around, proof, [
-    db.delete(pairings).where(lt(pairings.expiresAt, madeAt - PAIRING_LIFE_S * 1000)),
-    db
-      .select({ n: count() })
-      .from(pairings)
-      .where(and(eq(pairings.place, place), gt(pairings.expiresAt, madeAt), eq(pairings.state, 'pending'))),
-  ]);
-  if (waiting && waiting.n >= PENDING_PER_PLACE) {
+  const deviceCode = newSecret();
+  const userCode = newUserCode();
+  const waiting = sql`(select count(*) from ${pairings} where ${pairings.place} = ${place} and ${pairings.expiresAt} > ${madeAt} and ${pairings.state} = 'pending')`;
+  try {
+    await batchWithProof(around, proof, [
+      db.delete(pairings).where(lt(pairings.expiresAt, madeAt - PAIRING_LIFE_S * 1000)),
+      // Counted in the batch that writes, or of many requests at once each would find room.
+      db.insert(guards).values({ holds: sql`${waiting} < ${PENDING_PER_PLACE}` }),
+      db.delete(guards),
+      db.insert(pairings).values({
+        deviceCode: await sha256(deviceCode),
+        userCode,
+        jwk: proof.jwk,
+        thumbprint: proof.thumbprint,
+        name,
+        platform,
+        place,
+        madeAt,
+        expiresAt: madeAt + PAIRING_LIFE_S * 1000,
+        state: 'pending',
+      }),
+    ]);
+  } catch (error) {
+    if (!brokenConstraint(error)?.startsWith('CHECK guard_holds')) throw error;
     throw new RegistryError(
       'rate_limited',
       'Too many pairing requests from this place are waiting; approve or let them expire, then try again.',
       { retry_after_s: PAIRING_LIFE_S },
     );
   }
-  const deviceCode = newSecret();
-  const userCode = newUserCode();
-  await db.insert(pairings).values({
-    deviceCode: await sha256(deviceCode),
-    userCode,
-    jwk: proof.jwk,
-    thumbprint: proof.thumbprint,
-    name,
-    platform,
-    place,
-    madeAt,
-    expiresAt: madeAt + PAIRING_LIFE_S * 1000,
-    state: 'pending',
-  });
   return { deviceCode, userCode };
 }
 

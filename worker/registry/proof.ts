@@ -34,25 +34,20 @@ export function proofError(error: unknown): unknown {
 }
 
 /**
- * For callers that have a key but no account yet: marks the proof as used and runs statements, in one round trip.
+ * For callers that have a key but no account yet: marks the proof as used and runs statements, in one round trip. Proofs
+ * too old to be accepted are forgotten on the way, so that strangers with keys cannot fill the table.
  * @throws RegistryError `unauthorized` when the proof was seen before
  */
 export async function batchWithProof<U extends Statement, T extends Readonly<[U, ...U[]]>>(
-  { db }: Surroundings,
+  { db, now }: Surroundings,
   proof: Proof,
   statements: T,
 ): Promise<BatchResponse<T>> {
   try {
-    const results: unknown[] = await db.batch([proofStatement(db, proof), ...statements] as unknown as [
-      Statement,
-    ]);
-    return results.slice(1) as BatchResponse<T>;
+    const entry = [db.delete(proofs).where(lt(proofs.expiresAt, now())), proofStatement(db, proof)];
+    const results: unknown[] = await db.batch([...entry, ...statements] as unknown as [Statement]);
+    return results.slice(entry.length) as BatchResponse<T>;
   } catch (error) {
     throw proofError(error);
   }
-}
-
-/** Forgets proofs that are too old to be accepted anyway. */
-export function sweepProofs({ db, now }: Surroundings): Promise<unknown> {
-  return db.delete(proofs).where(lt(proofs.expiresAt, now())).run();
 }

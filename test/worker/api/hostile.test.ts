@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DeviceList } from '../../../schema/api.ts';
-import { deviceEvents } from '../../../worker/db/tables.ts';
+import { placeOf } from '../../../worker/api/place.ts';
+import { codeMisses, deviceEvents, deviceTokens, pairings, proofs } from '../../../worker/db/tables.ts';
+import { TestDevice } from '../device.ts';
 import { openTestApi, type TestApi } from './harness.ts';
 
 let api: TestApi;
@@ -106,4 +108,81 @@ describe('a report', () => {
     const { json } = await api.call(`/api/v1/devices/${device.id}/history`, { token });
     expect(json.events).toHaveLength(200);
   });
+});
+
+describe('pairing', () => {
+  const ask = (device: TestDevice, nonce: string | null, body = { name: 'laptop', platform: 'linux' }) =>
+    api.call('/api/v1/pairings', { method: 'POST', device, proof: { nonce }, body });
+
+  test('of many requests at once from one place twenty wait', async () => {
+    const { nonce } = await api.pair();
+    const devices = await Promise.all(Array.from({ length: 30 }, () => TestDevice.make()));
+    const answers = await Promise.all(devices.map((device) => ask(device, nonce)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
+    expect(answers.filter(({ problem }) => problem.code === 'rate_limited')).toHaveLength(10);
+  });
+
+  test('of many guesses at once five count, and none of a caller that may not approve', async () => {
+    const { nonce } = await api.pair();
+    const { json } = await ask(await TestDevice.make(), nonce);
+    const reader = await api.token(['skills:read']);
+    const guess = (i: number, by: string) =>
+      api.call(`/api/v1/pairings/BBBBBB${'BCDFGHJKLM'[i]}B`, { token: by });
+    const ten = Array.from({ length: 10 }, (_, i) => i);
+    const refused = await Promise.all(ten.map((i) => guess(i, reader)));
+    expect(refused.every(({ status }) => status === 403)).toBe(true);
+    expect(await api.db.$count(codeMisses)).toBe(0);
+    const codes = (await Promise.all(ten.map((i) => guess(i, token)))).map(({ problem }) => problem.code);
+    expect(codes.filter((code) => code === 'not_found')).toHaveLength(5);
+    expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(5);
+    expect((await api.call(`/api/v1/pairings/${json.user_code}`, { token })).status).toBe(429);
+    expect(await api.db.$count(codeMisses)).toBe(5);
+    api.clock.now += 600_000;
+    await guess(0, token);
+    expect(await api.db.$count(codeMisses)).toBe(1);
+  });
+
+  test.each(['lap\r\ntop', 'lap\u001b[2Jtop', 'lap\u202Etop', 'lap\uD800top', 'lap\u2028top'])(
+    'under the name %j is refused: a person reads it before approving',
+    async (name) => {
+      const { nonce } = await api.pair();
+      for (const body of [
+        { name, platform: 'linux' },
+        { name: 'laptop', platform: name },
+      ]) {
+        const { status, problem } = await ask(await TestDevice.make(), nonce, body);
+        expect([status, problem.code]).toEqual([400, 'invalid_input']);
+      }
+    },
+  );
+
+  test.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    [null, 'unknown address'],
+  ])('from %s counts for the place %s', (address, place) => {
+    const headers = new Headers(address === null ? {} : { 'cf-connecting-ip': address });
+    expect(placeOf(new Request('http://a', { headers }))).toBe(place);
+  });
+});
+
+test('what strangers with keys leave behind is forgotten once it is worth nothing', async () => {
+  const device = await api.pair();
+  await api.pair();
+  const start = api.clock.now;
+  const sizes = () => Promise.all([proofs, deviceTokens, pairings].map((table) => api.db.$count(table)));
+  const [before = 0] = await sizes();
+  expect(before).toBeGreaterThan(5);
+  api.clock.now = start + 3_600_000;
+  const stranger = await TestDevice.make();
+  await api.call('/api/v1/devices/token', { method: 'POST', device: stranger });
+  await api.call('/api/v1/devices/token', { method: 'POST', device: stranger });
+  expect((await sizes())[0]).toBe(1);
+  device.token = null;
+  device.nonce = stranger.nonce;
+  await api.call('/api/v1/devices/token', { method: 'POST', device });
+  await api.call('/api/v1/pairings', { method: 'POST', device, body: { name: 'a', platform: 'b' } });
+  expect(await sizes()).toEqual([3, 1, 1]);
 });
