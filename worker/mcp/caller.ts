@@ -11,12 +11,12 @@ export interface Caller {
   readonly wsl: boolean;
 }
 
-/** Names are kept and shown to people: one that holds control characters counts as none. */
+/** Names are kept and shown to people: one that holds control characters or half of a surrogate pair counts as none. */
 const Implementation = z.object({
-  name: z.string().regex(/^\P{Cc}{1,200}$/u),
+  name: z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u),
   version: z
     .string()
-    .regex(/^\P{Cc}{0,100}$/u)
+    .regex(/^[^\p{Cc}\p{Cs}]{0,100}$/u)
     .catch(''),
 });
 const Handshake = z.object({ params: z.object({ clientInfo: Implementation }) });

@@ -133,7 +133,7 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
     if (broken?.startsWith('UNIQUE items.')) {
       throw new RegistryError(
         'name_taken',
-        `There is already a ${kind} named ${name}; choose another name or edit that one.`,
+        `There is already a ${kind} named ${name}, or one that was removed and keeps its name; choose another name.`,
         { field: 'name' },
       );
     }

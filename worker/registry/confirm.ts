@@ -44,7 +44,11 @@ export async function checkTexts(
     .from(confirmations)
     .where(and(eq(confirmations.accountId, accountId), eq(confirmations.itemId, id)));
   refuseCredentials(findings, [...before, ...confirm], ctx.actor.scopes.includes('items:confirm'));
-  return confirm.map(({ rule, match }) =>
+  // What matches nothing here is not kept: nobody confirms beforehand what nobody has seen.
+  const found = confirm.filter(({ rule, match }) =>
+    findings.some((finding) => finding.level === 'ask' && finding.rule === rule && finding.match === match),
+  );
+  return found.map(({ rule, match }) =>
     ctx.db
       .insert(confirmations)
       .values({ accountId, itemId: id, rule, match, author: ctx.author, at: ctx.now() })

@@ -5,6 +5,7 @@ import { MAIN_FILE } from '../../schema/item.ts';
 import { isItemName, suggestName } from '../../schema/name.ts';
 import { loadBlobs } from './blobs.ts';
 import type { Written } from './commit.ts';
+import { checkTexts } from './confirm.ts';
 import { prepareContent } from './content.ts';
 import type { Context } from './context.ts';
 import type { ItemRef } from './head.ts';
@@ -13,7 +14,7 @@ import { writeOnHead } from './write.ts';
 /**
  * Gives an item another name, in the registry and in its front matter. Its history goes with it; devices replace the
  * folder.
- * @throws RegistryError `invalid_name`, `name_taken` (by a removed item too), `not_found`, `conflict`
+ * @throws RegistryError `invalid_name`, `name_taken` (by a removed item too), `not_found`, `conflict`, `credential`
  */
 export function renameItem(ctx: Context, ref: ItemRef, to: string, expected: number): Promise<Written> {
   if (!isItemName(to)) {
@@ -40,6 +41,7 @@ export function renameItem(ctx: Context, ref: ItemRef, to: string, expected: num
       fallbackName: to,
       load: loadBlobs(ctx),
     });
-    return { id: head.id, head, content, state: head.state, types: ['renamed'] };
+    const also = await checkTexts(ctx, head.id, [{ path: 'name', text: to }]);
+    return { id: head.id, head, content, state: head.state, types: ['renamed'], also };
   });
 }

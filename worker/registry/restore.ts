@@ -45,7 +45,7 @@ export function restoreItem(
     if (old.name !== head.name) {
       throw new RegistryError(
         'name_change',
-        `Revision ${wanted} is from when this item was called ${old.name}; rename it to ${old.name} first.`,
+        `Revision ${wanted} is from when this item was called ${old.name}; ${head.state === 'removed' ? `restore ${head.name} as it was, then ` : ''}rename it to ${old.name} first.`,
       );
     }
     const content = await prepareContent({
