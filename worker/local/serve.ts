@@ -15,6 +15,7 @@ import { bootstrapAccount } from '../registry/bootstrap.ts';
 import { bundleWorker } from './bundle.ts';
 import { databaseFile, ownerFile, readOwner, secretKey, writeOwner } from './data-folder.ts';
 import { SqlError } from './database.ts';
+import { type DatabaseService, serveDatabase } from './database-service.ts';
 import { createHrana, type Hrana } from './hrana.ts';
 import { migrateDatabase, NewerDatabaseError } from './migrate.ts';
 import { StartError } from './start-error.ts';
@@ -54,17 +55,20 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   const hrana = openHrana(await databaseFile(data), data);
   const client = createClient({ url: 'http://libsql', fetch: hrana.fetch });
   let worker: Miniflare | null = null;
+  let service: DatabaseService | null = null;
   const stop = async (): Promise<void> => {
     try {
       await worker?.dispose();
     } finally {
+      service?.close();
       client.close();
       hrana.close();
     }
   };
   try {
     await bringUpToDate(client, options.migrations ?? join(ROOT, 'migrations'), data);
-    worker = new Miniflare(await workerOptions(options, hrana, await secretKey(data)));
+    service = await serveDatabase(hrana, data);
+    worker = new Miniflare(await workerOptions(options, { hrana, service, key: await secretKey(data) }));
     const url = (await ready(worker, options.port)).origin;
     await (options.bootstrap ?? bootstrapAccount)(client, (token) => writeOwner(data, { url, token }));
     const kept = await readOwner(data);
@@ -132,7 +136,10 @@ async function ready(worker: Miniflare, port: number): Promise<URL> {
   }
 }
 
-async function workerOptions({ entry, ...options }: LocalOptions, hrana: Hrana, key: string) {
+async function workerOptions(
+  { entry, ...options }: LocalOptions,
+  { hrana, service, key }: { hrana: Hrana; service: DatabaseService | null; key: string },
+) {
   const wrangler = parse(await readFile(join(ROOT, 'wrangler.toml'), 'utf8')) as {
     name: string;
     main: string;
@@ -166,8 +173,12 @@ async function workerOptions({ entry, ...options }: LocalOptions, hrana: Hrana, 
           ]),
         ),
         bindings: { SECRET_KEY: key },
-        // Miniflare types its own Request and Response; they are the platform's in all that counts here.
-        serviceBindings: { LIBSQL: (request) => hrana.fetch(request as never) as never as Promise<Response> },
+        serviceBindings: {
+          LIBSQL: service
+            ? { external: { address: service.address, http: {} } }
+            : // Miniflare types its own Request and Response; they are the platform's in all that counts here.
+              (request) => hrana.fetch(request as never) as never as Promise<Response>,
+        },
         outboundService: 'outbound',
       },
       {
