@@ -37,8 +37,13 @@ export interface Mirror {
   /** Whether bytes are here, without reading them. */
   has(digest: string): boolean;
   keep(digest: string, bytes: Uint8Array): void;
-  /** Takes over items, and the cursor after them: what a crash cuts off is pulled again. */
-  advance(change: { items: MirrorItem[]; cursor: string; guidelines?: Guidelines | undefined }): void;
+  /** Takes over items, and the cursor after them: what a crash cuts off is pulled again. `unknown` are ids to forget. */
+  advance(change: {
+    items: MirrorItem[];
+    cursor: string;
+    guidelines?: Guidelines | undefined;
+    unknown?: string[];
+  }): void;
   /** Deletes bytes that no item needs any more. */
   sweep(): void;
 }
@@ -95,8 +100,9 @@ export function openMirror(folder: string, { readOnly = false } = {}): Mirror {
       writeWhole(join(blobs, Digest.parse(digest)), bytes, { flush: false });
       kept.add(digest);
     },
-    advance({ items: changed, cursor, guidelines = head()?.guidelines ?? NO_GUIDELINES }) {
+    advance({ items: changed, cursor, guidelines = head()?.guidelines ?? NO_GUIDELINES, unknown = [] }) {
       rows.write([
+        ...unknown.map((id): [string, null] => [id, null]),
         ...changed.map((one): [string, Row] => [one.id, { item: one }]),
         ['', { head: { cursor, guidelines } }],
       ]);

@@ -13,8 +13,13 @@ export interface Pull {
   registry: Pick<Registry, 'changes' | 'blob'>;
   /** Cursor of the ring that asked for this pull: an answer from before it is asked again. */
   rung?: string | null;
-  /** Begin with a snapshot, whatever the mirror has. */
+  /**
+   * Begin with a snapshot, whatever the mirror has. Items that it does not name are forgotten, so that the registry may give
+   * their names to others; their files stay.
+   */
   afresh?: boolean;
+  /** Gets the ids of the items that changed as soon as the mirror has them, also where the pull fails after that. */
+  changed?: Set<string>;
   signal?: AbortSignal;
   /** Milliseconds between the tries for an answer that lags. */
   delays?: readonly number[];
@@ -31,22 +36,27 @@ const PARALLEL_BLOBS = 4;
  * @throws RegistryError `registry_rewound` when the registry, asked repeatedly, does not know the mirror's cursor
  */
 export async function pullChanges(pull: Pull): Promise<Set<string>> {
-  const { mirror } = pull;
-  const changed = new Set<string>();
-  let since = pull.afresh ? null : mirror.cursor;
-  for (;;) {
-    const page = await askChanges(pull, since);
-    if (page.more && page.cursor === since) {
+  const { mirror, changed = new Set() } = pull;
+  const unnamed = new Set(pull.afresh ? Array.from(mirror.items(), ({ id }) => id) : []);
+  const since = pull.afresh ? null : mirror.cursor;
+  let coming: Promise<ChangesPage> | null = askChanges(pull, since);
+  for (let last = since; coming; ) {
+    const page: ChangesPage = await coming;
+    if (page.more && page.cursor === last) {
       throw new RegistryError(
         'unavailable',
         'The registry announces more changes but gives none; try again later.',
       );
     }
+    last = page.cursor;
+    // The next page is on its way while this one is taken in.
+    coming = page.more ? askChanges(pull, last) : null;
+    coming?.catch(() => {});
     const items = page.items.map((item) => takeItem(mirror, item));
-    mirror.advance({ items, cursor: page.cursor, guidelines: page.guidelines });
+    for (const { id } of items) unnamed.delete(id);
+    const unknown = page.more ? [] : [...unnamed];
+    mirror.advance({ items, cursor: page.cursor, guidelines: page.guidelines, unknown });
     for (const { id } of items) changed.add(id);
-    since = page.cursor;
-    if (!page.more) break;
   }
   await fetchMissing(
     pull,

@@ -27,7 +27,7 @@ export const Settings = z.object({
   skipped: z.array(z.object({ item: z.string(), folder: z.string() })),
   /** Removals let through the brake, as {@link removalKey} names them. */
   confirmed: z.array(z.string()),
-  /** Cursor of a registry that went back in time and that the person wants to follow nevertheless. */
+  /** The return to an earlier time that the person wants to follow, as {@link rewindKey} names it. */
   rewound_to: z.string().nullable(),
 });
 export type Settings = z.infer<typeof Settings>;
@@ -97,6 +97,11 @@ export function factKey(folder: string, item: string): string {
 /** Names one removal of one item, so that a confirmation never serves for a later removal of the same item. */
 export function removalKey(item: string, at: number): string {
   return `${item}@${at}`;
+}
+
+/** Names one return of the registry to an earlier time, so that the person is asked again at the next. */
+export function rewindKey({ cursor, at }: NonNullable<Condition['rewound']>): string {
+  return `${cursor}@${at}`;
 }
 
 /** Paths in the state folder. */

@@ -5,7 +5,7 @@ import type { Folders, PassResult } from './pass.ts';
 import { fetchMissing, isBefore, pullChanges } from './pull.ts';
 import type { Registry } from './registry.ts';
 import type { Reporter } from './report.ts';
-import { changeCondition, readCondition, readSettings, type StateFiles } from './state.ts';
+import { changeCondition, readCondition, readSettings, rewindKey, type StateFiles } from './state.ts';
 import type { Scope } from './survey.ts';
 
 /** One line of the agent's log: what happened, and facts that go with it. Never holds a secret. */
@@ -83,6 +83,8 @@ export function createSync(deps: SyncDeps): Sync {
   let unreported: NodeJS.Timeout | undefined;
   let reporting: Promise<void> = Promise.resolve();
   let stopped = false;
+  /** Items that changed and that no pass has looked at yet. */
+  const unseen = new Set<string>();
 
   function ask(more: Asked): void {
     if (stopped || signal.aborted) return;
@@ -114,11 +116,11 @@ export function createSync(deps: SyncDeps): Sync {
 
   async function once({ pull, rung, scope }: Asked): Promise<void> {
     status.problem = null;
-    const changed = pull ? await bring(rung, scope === 'all') : new Set<string>();
-    if (changed === null) return;
-    const looked: Scope = scope === 'all' ? scope : new Set([...scope, ...changed]);
+    if (pull && !(await bring(rung, scope === 'all'))) return;
+    const looked: Scope = scope === 'all' ? scope : new Set([...scope, ...unseen]);
     if (looked !== 'all' && looked.size === 0) return report();
     const result = await folders.pass(looked);
+    unseen.clear();
     status.result = result;
     status.last_pass_at = now();
     for (const { action, kind, name, revision, message } of result.events) {
@@ -130,16 +132,17 @@ export function createSync(deps: SyncDeps): Sync {
     if (scope === 'all') await deps.housekeeping?.();
   }
 
-  /** Brings the mirror up to date as far as the registry can be reached; null when nothing may be written. */
-  async function bring(rung: string | null, full: boolean): Promise<Set<string> | null> {
+  /** Brings the mirror up to date as far as the registry can be reached; false when nothing may be written. */
+  async function bring(rung: string | null, full: boolean): Promise<boolean> {
     const { rewound } = readCondition(files);
-    const afresh = rewound !== null && readSettings(files).rewound_to === rewound.cursor;
+    const afresh = rewound !== null && readSettings(files).rewound_to === rewindKey(rewound);
     try {
-      const changed = await pullChanges({
+      await pullChanges({
         mirror,
         registry,
         rung,
         afresh,
+        changed: unseen,
         signal,
         ...(deps.delays ? { delays: deps.delays } : {}),
       });
@@ -149,7 +152,7 @@ export function createSync(deps: SyncDeps): Sync {
         }
       status.online = true;
       changeCondition(files, { rewound: null, unpaired: null });
-      return changed;
+      return true;
     } catch (error) {
       if (!(error instanceof RegistryError)) throw error;
       status.online = error.code !== 'unavailable';
@@ -157,25 +160,25 @@ export function createSync(deps: SyncDeps): Sync {
       log({ level: 'warn', message: error.message, code: error.code });
       if (error instanceof Unpaired) return stop(error.message);
       if (error.code === 'registry_rewound') return question(error);
-      return new Set();
+      return true;
     }
   }
 
-  function stop(message: string): null {
+  function stop(message: string): false {
     stopped = true;
     changeCondition(files, { unpaired: { at: now(), message } });
     ended.resolve(message);
-    return null;
+    return false;
   }
 
-  function question({ details }: RegistryError): null {
+  function question({ details }: RegistryError): false {
     const cursor = details.cursor ?? '';
     const message = `The registry is at ${cursor}, before the ${mirror.cursor} that this device has seen: perhaps a backup was restored. Nothing is written until you run "repertoire confirm" to follow it nevertheless.`;
     status.problem = message;
     if (readCondition(files).rewound?.cursor !== cursor) {
       changeCondition(files, { rewound: { at: now(), cursor, message } });
     }
-    return null;
+    return false;
   }
 
   /** The devices that a ring woke pull at the same moment; their reports come after, and several passes make one. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CLIENTS } from '../../schema/clients.ts';
 import { openMirror } from '../mirror.ts';
-import { changeSettings, readCondition, readSettings } from '../state.ts';
+import { changeSettings, readCondition, readSettings, rewindKey } from '../state.ts';
 import { type Cli, command, examples, withJson } from './cli.ts';
 import { CommandFailed } from './failure.ts';
 import { awaitingAgreement } from './here.ts';
@@ -31,7 +31,7 @@ async function confirmWaiting(cli: Cli, { yes, json }: ConfirmFlags): Promise<vo
   const { brake, rewound } = readCondition(state);
   const settings = readSettings(state);
   const removals = brake?.items.filter(({ key }) => !settings.confirmed.includes(key)) ?? [];
-  const follow = rewound && settings.rewound_to !== rewound.cursor ? rewound : null;
+  const follow = rewound && settings.rewound_to !== rewindKey(rewound) ? rewound : null;
   const personas = awaiting(cli);
   if (json) return output.json({ removals, rewound: follow, personas });
   if (removals.length === 0 && !follow && personas.length === 0) {
@@ -40,7 +40,7 @@ async function confirmWaiting(cli: Cli, { yes, json }: ConfirmFlags): Promise<vo
   if (follow) {
     output.note(wrap(follow.message, output.width));
     if (yes || (await agree(cli, 'Follow the registry from where it is now?'))) {
-      changeSettings(state, () => ({ rewound_to: follow.cursor }));
+      changeSettings(state, () => ({ rewound_to: rewindKey(follow) }));
       output.line('The registry is followed from where it is now.');
     } else output.note('Nothing is written until you confirm.');
   }

@@ -38,10 +38,12 @@ export interface HereInput {
   /** The registry's items, or those last known. */
   items: readonly ItemSummary[];
   records: Records;
+  /** Whether the registry has ever told of an item, or still does. */
+  isKnown(id: string): boolean;
 }
 
 /** Compares the folders on this computer with what the registry wants, reading every file that the agent placed. */
-export function readHere({ folders, items, records }: HereInput): FolderHere[] {
+export function readHere({ folders, items, records, isKnown }: HereInput): FolderHere[] {
   const placements = Map.groupBy(
     Array.from(records.ledger.entries(), ([, placed]) => placed),
     ({ folder }) => folder,
@@ -62,7 +64,8 @@ export function readHere({ folders, items, records }: HereInput): FolderHere[] {
       else there++;
       placed.delete(item.id);
     }
-    for (const left of placed.values()) exceptions.push(leftOver(left, known.get(left.item)));
+    for (const left of placed.values())
+      exceptions.push(leftOver(left, known.get(left.item), isKnown(left.item)));
     return {
       path: folder.path,
       kind: folder.kind,
@@ -99,8 +102,10 @@ function judge(
   return null;
 }
 
-function leftOver({ kind, name, folder }: Placement, fact: Fact | undefined): Exception {
-  const message = fact?.message ?? 'It is no longer wanted; the next pass removes it.';
+function leftOver({ kind, name, folder }: Placement, fact: Fact | undefined, isKnown: boolean): Exception {
+  const message = isKnown
+    ? (fact?.message ?? 'It is no longer wanted; the next pass removes it.')
+    : 'The registry does not know it, so it stays; delete it, or "repertoire add" it.';
   return { kind, name, folder, state: 'left_over', message };
 }
 

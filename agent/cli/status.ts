@@ -83,6 +83,7 @@ async function readStatus(cli: Cli): Promise<Status> {
       folders: presentFolders({ env, home, platform }, readSettings(state)),
       items: registry.items ?? [...mirror.items()],
       records: openRecords(state, { readOnly: true }),
+      isKnown: (id) => mirror.item(id) !== undefined,
     }),
   };
 }

@@ -10,7 +10,7 @@ import { ask } from '../../agent/instance.ts';
 import { openMirror } from '../../agent/mirror.ts';
 import { pair } from '../../agent/pairing.ts';
 import type { Registry } from '../../agent/registry.ts';
-import { changeSettings, forgetDevice, readCondition } from '../../agent/state.ts';
+import { changeSettings, forgetDevice, readCondition, rewindKey } from '../../agent/state.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Local } from '../../worker/local/serve.ts';
 import { startRegistry, TestDevice, until } from './registry.ts';
@@ -311,7 +311,7 @@ describe('a registry that went back in time', () => {
     expect(stopped.problem).toMatch(/repertoire confirm/);
     expect(text(file)).toContain('Say hi.');
     const { rewound } = readCondition(device.files);
-    changeSettings(device.files, () => ({ rewound_to: rewound?.cursor ?? null }));
+    changeSettings(device.files, () => ({ rewound_to: rewound && rewindKey(rewound) }));
     await device.once();
     expect(text(file)).toContain('From the past.');
     expect(readCondition(device.files).rewound).toBeNull();

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Mirror, type MirrorItem, openMirror } from '../../agent/mirror.ts';
 import { createFolders, type Folders } from '../../agent/pass.ts';
@@ -168,6 +169,37 @@ describe('writing', () => {
     await device.folders.pass(new Set());
     expect(device.read('.codex/agents/judge.toml')).toContain('developer_instructions');
     expect(device.fact('.gemini/agents', 'judge').state).toBe('held_back');
+  });
+
+  it('keeps the files of an item that the registry forgot, until another takes the name', async () => {
+    const device = new Device(['.claude']);
+    const { id } = device.told('greet', { 'SKILL.md': 'mine', 'more.md': 'mine' });
+    await device.folders.pass('all');
+    device.mirror.advance({ items: [], cursor: 'e:1', unknown: [id] });
+    await device.folders.pass('all');
+    expect(device.read('.claude/skills/greet/SKILL.md')).toBe('mine');
+    device.told('greet', { 'SKILL.md': 'another' }, { id: 'id-another' });
+    await device.folders.pass('all');
+    expect([...tree(device.path('.claude/skills'))]).toEqual([['greet/SKILL.md', 'another']]);
+    expect(device.fact('.claude/skills', 'greet').state).toBe('written');
+  });
+
+  it('ends with no write under way, also when the ledger cannot be written', async () => {
+    const device = new Device(['.claude']);
+    const items = Array.from({ length: 20 }, (_, n) => device.told(`greet-${n}`, { 'SKILL.md': `${n}` }));
+    await device.folders.pass('all');
+    const ledger = device.path('state/ledger.jsonl');
+    rmSync(ledger);
+    mkdirSync(ledger);
+    for (const [n] of items.entries()) device.told(`greet-${n}`, { 'SKILL.md': `new ${n}` });
+    await expect(device.folders.pass('all')).rejects.toThrow(/ledger\.jsonl could not be written/);
+    const after = [...tree(device.path('.claude'))];
+    await sleep(20);
+    expect([...tree(device.path('.claude'))]).toEqual(after);
+    rmSync(ledger, { recursive: true });
+    await device.folders.pass('all');
+    const texts = [...tree(device.path('.claude/skills')).values()].sort();
+    expect(texts).toEqual(items.map((_, n) => `new ${n}`).sort());
   });
 
   it('takes away what is disabled, and brings it back', async () => {
