@@ -41,7 +41,7 @@ export const items = sqliteTable(
     flags: text({ mode: 'json' }).$type<Flag[]>().notNull(),
     /** Front matter as JSON, as the Skills extension serves it; null when it cannot represent the item. */
     frontMatter: text('front_matter', { mode: 'json' }).$type<Record<string, unknown>>(),
-    /** Bytes of the files that a changes page carries inline. */
+    /** About how much a changes page carries of the item. */
     inlineBytes: integer('inline_bytes').notNull(),
     seq: integer().notNull(),
     createdAt: integer('created_at').notNull(),
@@ -99,8 +99,13 @@ export const blobs = sqliteTable(
     size: integer().notNull(),
     bytes: blob().$type<Uint8Array>().notNull(),
     storedAt: integer('stored_at').notNull(),
+    /** When it was last sent by itself; null once a revision names it, for a revision is for ever. */
+    looseSince: integer('loose_since'),
   },
-  (t) => [primaryKey({ columns: [t.accountId, t.digest] })],
+  (t) => [
+    primaryKey({ columns: [t.accountId, t.digest] }),
+    index('blobs_loose').on(t.looseSince).where(sql`${t.looseSince} is not null`),
+  ],
 );
 
 /** What happened in a registry, in order. The feed for devices reads item heads by `seq`; this is the memory of who did what. */

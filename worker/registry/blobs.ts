@@ -1,4 +1,4 @@
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { decodeText } from '../../schema/frontmatter.ts';
@@ -21,9 +21,11 @@ export async function getBlob(ctx: Context, digest: string): Promise<Uint8Array>
   return row.bytes;
 }
 
+const LOOSE_LIFE_MS = 24 * 3_600_000;
+
 /**
- * Keeps bytes until an item is committed by digest; ones that no revision names are dropped a day later. Credentials are
- * looked for when they are committed.
+ * Keeps bytes until an item is committed by digest; ones that no revision names are dropped with the first that are sent
+ * a day later. Credentials are looked for when they are committed.
  */
 export async function putBlob(ctx: Context, digest: string, bytes: Uint8Array): Promise<void> {
   if (bytes.length > LIMITS.fileBytes) {
@@ -40,19 +42,41 @@ export async function putBlob(ctx: Context, digest: string, bytes: Uint8Array): 
   }
   const { accountId } = await ctx.enter();
   ctx.require('skills:write');
-  await ctx.db
-    .insert(blobs)
-    .values({ accountId, digest, size: bytes.length, bytes, storedAt: ctx.now() })
-    .onConflictDoNothing();
+  const now = ctx.now();
+  await ctx.batch([
+    ctx.db.delete(blobs).where(lt(blobs.looseSince, now - LOOSE_LIFE_MS)),
+    ctx.db
+      .insert(blobs)
+      .values({ accountId, digest, size: bytes.length, bytes, storedAt: now, looseSince: now })
+      .onConflictDoUpdate({
+        target: [blobs.accountId, blobs.digest],
+        set: { looseSince: now },
+        setWhere: isNotNull(blobs.looseSince),
+      }),
+  ]);
 }
 
-/** For `prepareContent`: the bytes of the caller's account for some digests, in one round trip. */
+/**
+ * For `prepareContent`: the bytes of the caller's account for some digests, in one round trip. More than an item may hold
+ * is refused unread, for it would not fit the Worker's memory.
+ */
 export function loadBlobs(ctx: Context): LoadBlobs {
   return async (digests) => {
-    const rows = await ctx.db
-      .select({ digest: blobs.digest, bytes: blobs.bytes })
-      .from(blobs)
-      .where(and(eq(blobs.accountId, ctx.account), inArray(blobs.digest, [...new Set(digests)])));
+    const named = and(eq(blobs.accountId, ctx.account), inArray(blobs.digest, [...new Set(digests)]));
+    const total: SQL<number> = sql`(select coalesce(sum(${blobs.size}), 0) from ${blobs} where ${named})`;
+    const [[sum], rows] = await ctx.batch([
+      ctx.db.select({ bytes: total }).from(sql`(select 1)`),
+      ctx.db
+        .select({ digest: blobs.digest, bytes: blobs.bytes })
+        .from(blobs)
+        .where(and(named, sql`${total} <= ${LIMITS.itemBytes}`)),
+    ]);
+    if (sum && sum.bytes > LIMITS.itemBytes) {
+      throw new RegistryError(
+        'too_large',
+        `The contents named have ${sum.bytes} bytes in all, and an item may have ${LIMITS.itemBytes} (8 MiB); leave some files out.`,
+      );
+    }
     return new Map(rows.map((row) => [row.digest, row.bytes]));
   };
 }

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { Cursor } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
@@ -9,6 +9,9 @@ import type { Content } from './content.ts';
 import type { Context } from './context.ts';
 import type { Head } from './head.ts';
 import { indexStatements } from './search-index.ts';
+
+/** Path, digest and the rest of a file without its bytes, as JSON. */
+const ENTRY_BYTES = 200;
 
 type ChangeType = (typeof changes.$inferInsert)['type'];
 
@@ -65,7 +68,11 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
         db
           .insert(blobs)
           .values({ accountId, digest, size: bytes.length, bytes, storedAt: now })
-          .onConflictDoNothing(),
+          .onConflictDoUpdate({
+            target: [blobs.accountId, blobs.digest],
+            set: { looseSince: null },
+            setWhere: isNotNull(blobs.looseSince),
+          }),
       );
     }
   }
@@ -166,6 +173,10 @@ function guardHead(ctx: Context, id: string, head: Head | null): Statement {
   return ctx.db.insert(guards).values({ holds });
 }
 
+/** What a changes page carries of an item: the bytes of small files, and an entry for each. */
 function inlineBytes(entries: readonly FileEntry[]): number {
-  return entries.reduce((sum, file) => (file.size <= LIMITS.inlineBytes ? sum + file.size : sum), 0);
+  return entries.reduce(
+    (sum, file) => sum + ENTRY_BYTES + (file.size <= LIMITS.inlineBytes ? file.size : 0),
+    0,
+  );
 }

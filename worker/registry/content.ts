@@ -12,6 +12,9 @@ import {
 } from '../../schema/item.ts';
 import { checkPath, checkPaths } from '../../schema/path.ts';
 
+/** Every file of an item removed, and as many added. */
+const MOST_CHANGES = 2 * LIMITS.itemFiles;
+
 /** The files of a revision that is to be written, checked, with the bytes that the registry may not have yet. */
 export interface Content {
   readonly kind: Kind;
@@ -127,6 +130,13 @@ function canonicalMainFile(
 }
 
 async function readBytes(changes: FileChanges, load: LoadBlobs): Promise<Map<string, Uint8Array>> {
+  const count = Object.keys(changes).length;
+  if (count > MOST_CHANGES) {
+    throw new RegistryError(
+      'too_large',
+      `The change names ${count} files, and an item may have ${LIMITS.itemFiles}; leave some out.`,
+    );
+  }
   const named = Object.values(changes).flatMap((content) =>
     content && 'digest' in content ? [content.digest] : [],
   );

@@ -49,10 +49,11 @@ export function indexStatements(ctx: Context, { id, head, content, state }: Inde
   for (const file of current) {
     if (kept.includes(file.path) && file.path !== main) continue;
     const text = texts.get(file.path);
+    // What is written and no text has no words. Only a main file is indexed again without being written, and is text.
     const body =
-      text !== undefined
-        ? sql`${text.slice(0, INDEXED_CHARACTERS)}`
-        : sql`(select substr(cast(bytes as text), 1, ${INDEXED_CHARACTERS}) from blobs where account_id = ${ctx.account} and digest = ${file.digest} and instr(substr(bytes, 1, 4096), x'00') = 0)`;
+      text !== undefined || file.path !== main
+        ? sql`${(text ?? '').slice(0, INDEXED_CHARACTERS).toWellFormed()}`
+        : sql`(select substr(cast(bytes as text), 1, ${INDEXED_CHARACTERS}) from blobs where account_id = ${ctx.account} and digest = ${file.digest})`;
     statements.push(
       ctx.db.run(
         sql`insert into search (account, item, path, name, description, body) values (${ctx.account}, ${id}, ${file.path}, ${file.path === main ? name : ''}, ${file.path === main ? description : ''}, ${body})`,

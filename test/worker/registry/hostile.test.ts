@@ -1,11 +1,17 @@
-import { expect, test } from 'vitest';
-import { confirmations } from '../../../worker/db/tables.ts';
+import { sql } from 'drizzle-orm';
+import { describe, expect, test } from 'vitest';
+import { sha256 } from '../../../schema/digest.ts';
+import { blobs, confirmations } from '../../../worker/db/tables.ts';
+import { putBlob } from '../../../worker/registry/blobs.ts';
+import { changesSince } from '../../../worker/registry/changes.ts';
 import { listClientsSeen, noteClient } from '../../../worker/registry/clients-seen.ts';
+import type { Context } from '../../../worker/registry/context.ts';
 import { createItem } from '../../../worker/registry/create.ts';
 import { editItem } from '../../../worker/registry/edit.ts';
 import { getFile } from '../../../worker/registry/read.ts';
 import { renameItem } from '../../../worker/registry/rename.ts';
 import { restoreItem } from '../../../worker/registry/restore.ts';
+import { searchItems } from '../../../worker/registry/search.ts';
 import { removeItem } from '../../../worker/registry/state.ts';
 import { openTestRegistry, skillText } from './harness.ts';
 
@@ -81,4 +87,89 @@ test('a revision of another name is restored by a way that the refusal names', a
   await renameItem(await ctx(), { name: 'new' }, 'old', 3);
   const { item } = await restoreItem(await ctx(), { name: 'old' }, { expected_revision: 4, revision: 1 });
   expect(item).toMatchObject({ name: 'old', revision: 5, state: 'active' });
+});
+
+describe('bytes sent by themselves', () => {
+  const bytes = (content: string) => new TextEncoder().encode(content);
+  const put = async (ctx: Context, content: string) => {
+    const digest = await sha256(content);
+    await putBlob(ctx, digest, bytes(content));
+    return digest;
+  };
+  const DAY = 24 * 3_600_000;
+
+  test('are dropped after a day, unless they were sent again or a revision names them', async () => {
+    const { ctx, clock, db } = await openTestRegistry();
+    const kept = await put(await ctx(), 'kept');
+    const again = await put(await ctx(), 'again');
+    await put(await ctx(), 'loose');
+    const main = { text: skillText('a') };
+    await createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': main, a: { digest: kept } } });
+    await put(await ctx(), 'kept');
+    clock.now += DAY / 2;
+    await put(await ctx(), 'again');
+    clock.now += DAY / 2 + 1;
+    await put(await ctx(), 'last');
+    const left = await db.select({ digest: blobs.digest }).from(blobs);
+    const expected = [kept, again, await sha256('last'), await sha256(main.text)];
+    expect(left.map(({ digest }) => digest).sort()).toEqual(expected.sort());
+    await editItem(await ctx(), { name: 'a' }, { files: { a: null } });
+    clock.now += 2 * DAY;
+    await put(await ctx(), 'later');
+    const { item } = await restoreItem(await ctx(), { name: 'a' }, { expected_revision: 2, revision: 1 });
+    expect(item.files.map(({ path }) => path)).toEqual(['SKILL.md', 'a']);
+  });
+
+  test('of more than an item holds are not even read', async () => {
+    const { ctx } = await openTestRegistry();
+    const digests: string[] = [];
+    for (let i = 0; i < 9; i++) digests.push(await put(await ctx(), String(i).repeat(1024 * 1024)));
+    const files = Object.fromEntries(digests.map((digest) => [digest.slice(0, 8), { digest }]));
+    await expect(
+      createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': { text: skillText('a') }, ...files } }),
+    ).rejects.toMatchObject({ code: 'too_large' });
+  });
+
+  test('are looked for only where an item could hold so many', async () => {
+    const { ctx } = await openTestRegistry();
+    const entries = Array.from({ length: 40_000 }, (_, i) => [
+      `f${i}`,
+      { digest: i.toString(16).padStart(64, '0') },
+    ]);
+    await expect(
+      createItem(await ctx(), { kind: 'skill', files: Object.fromEntries(entries) }),
+    ).rejects.toMatchObject({ code: 'too_large' });
+  });
+});
+
+test('the index takes words of texts alone, and never half of a character', async () => {
+  const { ctx, db } = await openTestRegistry();
+  await createItem(await ctx(), {
+    kind: 'skill',
+    files: {
+      'SKILL.md': { text: skillText('a') },
+      'latin1.txt': { base64: btoa('zebra \xe9\xff') },
+      'long.txt': { text: `${'x'.repeat(256 * 1024 - 1)}\u{1F600} lion` },
+    },
+  });
+  const rows = await db.all<{ path: string; body: string }>(sql`select path, body from search order by path`);
+  expect(rows.map(({ path, body }) => [path, body.length])).toEqual([
+    ['SKILL.md', skillText('a').length],
+    ['latin1.txt', 0],
+    ['long.txt', 256 * 1024],
+  ]);
+  expect(rows.at(-1)?.body.endsWith('x\uFFFD')).toBe(true);
+  expect(await searchItems(await ctx(), { query: 'zebra' })).toEqual([]);
+});
+
+test('items of many small files are spread over pages', async () => {
+  const { ctx } = await openTestRegistry();
+  for (let n = 0; n < 12; n++) {
+    const files = Array.from({ length: 500 }, (_, i) => [`f${i}`, { text: '' }]);
+    const main = { 'SKILL.md': { text: skillText(`s${n}`) } };
+    await createItem(await ctx(), { kind: 'skill', files: { ...main, ...Object.fromEntries(files) } });
+  }
+  const page = await changesSince(await ctx(), null);
+  expect(page.items).toHaveLength(10);
+  expect((await changesSince(await ctx(), page.cursor)).items).toHaveLength(2);
 });
