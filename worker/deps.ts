@@ -1,4 +1,5 @@
 import type { Context as Call } from 'hono';
+import { logged } from './api/problem.ts';
 import { authenticate } from './auth/authenticate.ts';
 import { verifyProof } from './auth/dpop.ts';
 import type { Nonces } from './auth/nonce.ts';
@@ -36,5 +37,11 @@ export function proofOf(c: Call<AppEnv>): Promise<Proof> {
 /** For verbs without a caller. */
 export function surroundings(c: Call<AppEnv>): Surroundings {
   const { db, now, push } = c.var.deps;
-  return { db, now, notify: push.notify, defer: (work) => c.executionCtx.waitUntil(work) };
+  return {
+    db,
+    now,
+    notify: push.notify,
+    // Nobody waits for it, so its failure is told to the log, by the log's rules.
+    defer: (work) => c.executionCtx.waitUntil(work.catch(logged)),
+  };
 }

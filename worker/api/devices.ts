@@ -30,8 +30,8 @@ devices.post('/token', async (c) => {
 
 /** `ReportBody` → 204. Only for a device. */
 devices.put('/self/report', async (c) => {
-  const report = await bodyOf(c, ReportBody);
-  await saveReport(await callerOf(c), report);
+  const ctx = await callerOf(c);
+  await saveReport(ctx, await bodyOf(c, ReportBody));
   return c.body(null, 204);
 });
 

@@ -15,7 +15,7 @@ guidelines.get('/', async (c) => {
 
 /** `GuidelinesBody` → `Guidelines`. Errors: `too_large`, `credential`, `confirmation_required`. Needs `skills:write`. */
 guidelines.put('/', async (c) => {
-  const input = await bodyOf(c, GuidelinesBody);
-  const answer: Guidelines = await setGuidelines(await callerOf(c), input);
+  const ctx = await callerOf(c);
+  const answer: Guidelines = await setGuidelines(ctx, await bodyOf(c, GuidelinesBody));
   return c.json(answer);
 });

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { RegistryError } from '../../schema/errors.ts';
 import { type Kind, Kind as KindSchema } from '../../schema/item.ts';
 import type { AppEnv } from '../deps.ts';
+import { requirePlainJson } from './plain-json.ts';
 
 /** The request's JSON body. @throws RegistryError `invalid_input` naming the field */
 export async function bodyOf<S extends z.ZodType>(c: Call<AppEnv>, schema: S): Promise<z.infer<S>> {
@@ -13,7 +14,9 @@ export async function bodyOf<S extends z.ZodType>(c: Call<AppEnv>, schema: S): P
   } catch {
     throw new RegistryError('invalid_input', 'The body is not valid JSON; send one JSON object.');
   }
-  return parsed(schema, body, 'body');
+  const input = parsed(schema, body, 'body');
+  requirePlainJson(body, 'body');
+  return input;
 }
 
 /** The request's query. @throws RegistryError `invalid_input` naming the parameter */

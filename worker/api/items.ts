@@ -43,8 +43,8 @@ export const items = new Hono<AppEnv>();
  * `path_collision`, `invalid_front_matter`, `too_large`, `credential`, `confirmation_required` (`findings`).
  */
 items.post('/', async (c) => {
-  const input = await bodyOf(c, CreateBody);
-  const answer: WriteAnswer = await createItem(await callerOf(c), input);
+  const ctx = await callerOf(c);
+  const answer: WriteAnswer = await createItem(ctx, await bodyOf(c, CreateBody));
   return c.json(answer, 201, {
     location: `${new URL(c.req.url).pathname}/${answer.item.kind}/${answer.item.name}`,
   });
@@ -69,8 +69,8 @@ items.get('/:kind/:name', async (c) => {
 
 /** `EditBody` → `WriteAnswer`. Errors: `conflict`, and those of creating. */
 items.patch('/:kind/:name', async (c) => {
-  const input = await bodyOf(c, EditBody);
-  const answer: WriteAnswer = await editItem(await callerOf(c), itemOf(c), input);
+  const ctx = await callerOf(c);
+  const answer: WriteAnswer = await editItem(ctx, itemOf(c), await bodyOf(c, EditBody));
   return c.json(answer);
 });
 
@@ -83,15 +83,16 @@ items.delete('/:kind/:name', async (c) => {
 
 /** `RestoreBody` → `WriteAnswer`: a removed item, or an older revision as a new one. Errors: `conflict`, `name_change`. */
 items.post('/:kind/:name/restore', async (c) => {
-  const input = await bodyOf(c, RestoreBody);
-  const answer: WriteAnswer = await restoreItem(await callerOf(c), itemOf(c), input);
+  const ctx = await callerOf(c);
+  const answer: WriteAnswer = await restoreItem(ctx, itemOf(c), await bodyOf(c, RestoreBody));
   return c.json(answer);
 });
 
 /** `RenameBody` → `WriteAnswer`. Errors: `conflict`, `name_taken`, `invalid_name`. */
 items.post('/:kind/:name/rename', async (c) => {
+  const ctx = await callerOf(c);
   const { to, expected_revision } = await bodyOf(c, RenameBody);
-  const answer: WriteAnswer = await renameItem(await callerOf(c), itemOf(c), to, expected_revision);
+  const answer: WriteAnswer = await renameItem(ctx, itemOf(c), to, expected_revision);
   return c.json(answer);
 });
 

@@ -20,13 +20,10 @@ export const pairings = new Hono<AppEnv>();
 
 /** `PairingBody` and a proof by the new key → 201 `Pairing`. Errors: `rate_limited`. */
 pairings.post('/', async (c) => {
+  const proof = await proofOf(c);
   const { name, platform } = await bodyOf(c, PairingBody);
   const place = c.var.deps.place(c.req.raw);
-  const { deviceCode, userCode } = await startPairing(surroundings(c), await proofOf(c), {
-    name,
-    platform,
-    place,
-  });
+  const { deviceCode, userCode } = await startPairing(surroundings(c), proof, { name, platform, place });
   const uri = `${new URL(c.req.url).origin}/pair`;
   const answer: Pairing = {
     device_code: deviceCode,
@@ -44,8 +41,9 @@ pairings.post('/', async (c) => {
  * `access_denied`, `expired_token` (RFC 8628 section 3.5).
  */
 pairings.post('/token', async (c) => {
+  const proof = await proofOf(c);
   const { device_code } = await bodyOf(c, PairingPollBody);
-  const answer: Paired = await pollPairing(surroundings(c), await proofOf(c), device_code);
+  const answer: Paired = await pollPairing(surroundings(c), proof, device_code);
   return c.json(answer);
 });
 

@@ -13,9 +13,9 @@ export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 export function challenge({ code, details }: RegistryError, request: Request): string | null {
   const withProof = request.headers.has('dpop');
   const tried = request.headers.has('authorization');
-  const metadata = { resource_metadata: `${new URL(request.url).origin}${METADATA_PATH}/mcp` };
   switch (code) {
     case 'unauthorized': {
+      const metadata = metadataOf(request);
       const error = details.nonce !== undefined ? 'use_dpop_nonce' : tried ? 'invalid_token' : undefined;
       const bearer = scheme('Bearer', {
         error: withProof ? undefined : error,
@@ -29,11 +29,15 @@ export function challenge({ code, details }: RegistryError, request: Request): s
       const scope = [...new Set(['skills:read', ...(details.scopes ?? [])])].join(' ');
       return withProof
         ? scheme('DPoP', { error: code, scope, algs: 'ES256' })
-        : scheme('Bearer', { error: code, ...metadata, scope });
+        : scheme('Bearer', { error: code, ...metadataOf(request), scope });
     }
     default:
       return null;
   }
+}
+
+function metadataOf({ url }: Request): { resource_metadata: string } {
+  return { resource_metadata: `${new URL(url).origin}${METADATA_PATH}/mcp` };
 }
 
 function scheme(name: string, parameters: Record<string, string | undefined>): string {

@@ -8,15 +8,15 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
  * @throws RegistryError `access_denied`
  */
 export function requireLoopback(request: Request): void {
-  const { hostname } = new URL(request.url);
   const origin = request.headers.get('origin');
-  if (LOOPBACK.has(hostname) && (origin === null || isLoopback(origin))) return;
+  // Two Host headers make an address that is none.
+  if (isLoopback(request.url) && (origin === null || isLoopback(origin))) return;
   throw new RegistryError(
     'access_denied',
     'This registry answers on this machine only: call it as localhost or 127.0.0.1, and not from a web page elsewhere.',
   );
 }
 
-function isLoopback(origin: string): boolean {
-  return URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
+function isLoopback(url: string): boolean {
+  return URL.canParse(url) && LOOPBACK.has(new URL(url).hostname);
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { RegistryError } from '../../schema/errors.ts';
 import { composeListing, listingCap, listsInTool } from '../../schema/listing.ts';
 import { SkillEditInput, SkillsInput, skillsDescription, TOOLS } from '../../schema/tools.ts';
+import { requirePlainJson } from '../api/plain-json.ts';
 import { readListing } from '../registry/listing.ts';
 import { LIST_CACHE, NO_CACHE } from './cache.ts';
 import type { Session } from './session.ts';
@@ -14,6 +15,9 @@ export const SERVER = { name: 'repertoire', title: 'Repertoire', version: '0.1.0
 
 /** Newest first; for any other the newest that knows `initialize` is offered. */
 const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
+
+/** A model that got thousands of arguments wrong learns as much from a few. */
+const PROBLEMS_TOLD = 5;
 
 /** Methods whose answer carries the listing as `instructions`. */
 const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
@@ -94,10 +98,13 @@ async function callTool({ ctx, refusals }: Session, name: string, args: unknown)
 
 function parse<T>(schema: z.ZodType<T>, args: unknown): T {
   const parsed = schema.safeParse(args);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) =>
-    [path.join('.'), message].filter(Boolean).join(': '),
-  );
+  if (parsed.success) {
+    requirePlainJson(args, 'arguments');
+    return parsed.data;
+  }
+  const problems = parsed.error.issues
+    .slice(0, PROBLEMS_TOLD)
+    .map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
   throw new RegistryError(
     'invalid_input',
     `Nothing was done, because the arguments do not fit: ${problems.join('; ')}.`,

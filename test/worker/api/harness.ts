@@ -41,7 +41,7 @@ export interface TestApi {
   db: Database;
   clock: { now: number };
   /** What the push room was told, and which devices it says are connected. */
-  push: { told: unknown[]; online: string[] };
+  push: { told: unknown[]; online: string[]; notify(event: unknown): Promise<void> };
   /** Requests that reached the database, and every answer's text. */
   seen: { trips: number; texts: string[] };
   addAccount(): Promise<string>;
@@ -78,14 +78,18 @@ export async function openTestApi({ loopbackOnly = false } = {}): Promise<TestAp
   const db = openDatabase(client);
   const clock = { now: 1_800_000_000_000 };
   const now = () => clock.now;
-  const push = { told: [] as unknown[], online: [] as string[] };
+  const push = {
+    told: [] as unknown[],
+    online: [] as string[],
+    notify: async (event: unknown) => void push.told.push(event),
+  };
   const nonces = createNonces('a secret key of more than 32 characters', now);
   const app = createApp({
     db,
     now,
     nonces,
     push: {
-      notify: async (event) => void push.told.push(event),
+      notify: (event) => push.notify(event),
       online: async () => push.online,
       connect: async (accountId, bell) => Response.json({ accountId, bell }),
     },

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeviceList } from '../../../schema/api.ts';
 import { placeOf } from '../../../worker/api/place.ts';
+import { requireLoopback } from '../../../worker/auth/loopback.ts';
 import { codeMisses, deviceEvents, deviceTokens, pairings, proofs } from '../../../worker/db/tables.ts';
 import { TestDevice } from '../device.ts';
 import { openTestApi, type TestApi } from './harness.ts';
@@ -185,4 +186,103 @@ test('what strangers with keys leave behind is forgotten once it is worth nothin
   await api.call('/api/v1/devices/token', { method: 'POST', device });
   await api.call('/api/v1/pairings', { method: 'POST', device, body: { name: 'a', platform: 'b' } });
   expect(await sizes()).toEqual([3, 1, 1]);
+});
+
+describe('what JSON can say and nothing keeps', () => {
+  const main = JSON.stringify('---\nname: a\ndescription: A.\n---\n');
+  const files = (more: string) => `{"SKILL.md":{"text":${main}},${more}}`;
+  const sent = (body: string) => api.call('/api/v1/items', { method: 'POST', token, body });
+  const told = async (args: string) => {
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"skill_edit","arguments":${args}}}`;
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-06-18',
+    };
+    return (await api.call('/mcp', { method: 'POST', token, body: call, headers })).text;
+  };
+
+  test('a file __proto__ is refused, not left out, over the API and over MCP', async () => {
+    const proto = files('"__proto__":{"text":"x"}');
+    expect((await sent(`{"kind":"skill","files":${proto}}`)).problem).toMatchObject({
+      code: 'invalid_input',
+      detail: 'files.__proto__ in the body is a name that is not accepted; choose another.',
+    });
+    expect(await told(`{"action":"create","files":${proto}}`)).toContain(
+      'files.__proto__ in the arguments is a name that is not accepted; choose another.',
+    );
+    const others = files('"constructor":{"text":"x"},"a/__proto__":{"text":"y"}');
+    const { json } = await sent(`{"kind":"skill","files":${others}}`);
+    expect(json.item.files.map(({ path }: { path: string }) => path)).toEqual([
+      'SKILL.md',
+      'a/__proto__',
+      'constructor',
+    ]);
+  });
+
+  test('half of a surrogate pair is refused wherever it stands', async () => {
+    expect(
+      (await sent('{"kind":"skill","name":"a","description":"\\ud800","instructions":"x"}')).problem.detail,
+    ).toBe('description in the body holds half of a surrogate pair; send valid Unicode.');
+    expect(await told('{"action":"edit","name":"\\udc00","description":"x"}')).toContain(
+      'half of a surrogate pair',
+    );
+    const device = await api.pair();
+    const report = { cursor: null, agent_version: '\ud800', folders: [], dropped: [], events: [] };
+    const { status } = await api.call('/api/v1/devices/self/report', { method: 'PUT', device, body: report });
+    expect(status).toBe(400);
+  });
+
+  test('a body a million levels deep is refused like any other', async () => {
+    const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000);
+    expect((await sent(deep)).problem.code).toBe('invalid_input');
+    expect(await told(`{"action":${deep}}`)).toContain('isError');
+  });
+
+  test('a model is told a few of the arguments that do not fit', async () => {
+    const wrong = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`f${i}`, 1]));
+    const text = await told(JSON.stringify({ action: 'create', files: wrong }));
+    expect(text).toContain('the arguments do not fit');
+    expect(text.length).toBeLessThan(1000);
+  });
+});
+
+test('work that fails after the answer is told to the log, without its message, whatever lines that has', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  api.push.notify = () => Promise.reject(new Error('private\n    at private.ts:1:1\n    at private.ts:2:2'));
+  const { status } = await create('a');
+  await api.settle();
+  const written = log.mock.calls.flat().join('\n');
+  log.mockRestore();
+  expect(status).toBe(201);
+  expect(written).toMatch(/^Error [0-9a-f-]{36}: Error\n {4}at /);
+  expect(written).not.toContain('private');
+});
+
+test('a full disk is said, nothing is half stored, and all goes on once there is room', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  await create('a');
+  const [{ pages = 0 } = {}] = await api.db.all<{ pages: number }>(
+    'select page_count as pages from pragma_page_count',
+  );
+  await api.db.run(`pragma max_page_count = ${pages}`);
+  const big = (name: string) =>
+    api.call('/api/v1/items', {
+      method: 'POST',
+      token,
+      body: { kind: 'skill', name, description: 'B.', instructions: 'word '.repeat(50_000) },
+    });
+  const { status, problem } = await big('b');
+  log.mockRestore();
+  expect([status, problem.code]).toEqual([503, 'unavailable']);
+  expect(problem.detail).toContain('the disk of the registry is full');
+  expect((await api.call('/api/v1/items', { token })).json.items).toHaveLength(1);
+  await api.db.run('pragma max_page_count = 1000000');
+  expect((await big('b')).status).toBe(201);
+  expect((await api.call('/api/v1/items?q=word', { token })).json.hits).toHaveLength(1);
+});
+
+test('an address that two Host headers make is not of this machine', () => {
+  const request = { url: 'http://evil.test, localhost/health', headers: new Headers() } as Request;
+  expect(() => requireLoopback(request)).toThrow('answers on this machine only');
 });
