@@ -9,7 +9,6 @@ import {
   rmdirSync,
   rmSync,
   unlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { attempt, codeOf } from './attempt.ts';
@@ -18,19 +17,18 @@ import { everyOne, look, moveExclusive, newFile, placeExclusive, repairHalfCopy 
 
 /** What is about to happen to a path (slashes, relative to the root). Synced to the disk before it begins. */
 export interface Intent {
-  op: 'write' | 'remove' | 'place';
+  op: 'write' | 'remove';
   path: string;
   /** Digest of what the agent may replace or remove; null when nothing may be there. */
   base: string | null;
 }
 
-/** One intent and its folder in the store: `new` is what comes, `old` what was moved aside, `folder` a staged item. */
+/** One intent and its folder in the store: `new` is what comes, `old` what was moved aside. */
 export interface Operation extends Intent {
   id: string;
   home: string;
   new: string;
   old: string;
-  folder: string;
 }
 
 /** How an operation ended. Copies are paths relative to the root, or full paths where the folder itself is gone. */
@@ -45,24 +43,17 @@ export interface Settled {
   incoming?: string;
 }
 
-/**
- * Writes an intent, and the bytes of the file that comes, into a new folder of the store. Both are synced, at the same time;
- * the intent to place a folder is not, for without it the staged folder is merely thrown away.
- */
+/** Writes an intent, and the bytes of the file that comes, into a new folder of the store. Both are synced, at the same time. */
 export async function begin(root: Root, intent: Intent, content?: Content): Promise<Operation> {
   const operation = describe(root, 'staging', newId(root), intent);
   root.step('stage');
   makeStore(root);
   mkdirSync(operation.home);
   const note = join(operation.home, 'intent.json');
-  const text = JSON.stringify(intent);
   try {
-    if (intent.op === 'place') writeFileSync(note, text);
-    else {
-      const written = [newFile(root, note, text, false)];
-      if (content) written.push(newFile(root, operation.new, content.bytes, content.executable));
-      await everyOne(written);
-    }
+    const written = [newFile(root, note, JSON.stringify(intent), false)];
+    if (content) written.push(newFile(root, operation.new, content.bytes, content.executable));
+    await everyOne(written);
   } catch (error) {
     discard(operation);
     throw error;
@@ -82,16 +73,11 @@ export interface Content {
  * new file reach its target: should it be gone again, then a person deleted it.
  */
 export async function settle(root: Root, operation: Operation, arrived = false): Promise<Settled> {
-  const { op, path } = operation;
-  if (op === 'place') {
-    const appeared = !existsSync(operation.folder);
-    root.step('clean');
-    discard(operation);
-    return { op, path, state: appeared ? 'done' : 'undone' };
-  }
   try {
-    return await inside(root, path, { create: false }, (at) =>
-      op === 'write' ? settleWrite(root, operation, at, arrived) : settleRemoval(root, operation, at),
+    return await inside(root, operation.path, { create: false }, (at) =>
+      operation.op === 'write'
+        ? settleWrite(root, operation, at, arrived)
+        : settleRemoval(root, operation, at),
     );
   } catch (error) {
     if (!(error instanceof Escape)) throw error;
@@ -271,8 +257,22 @@ function describe(root: Root, folder: 'staging' | 'trash', id: string, intent: I
     home,
     new: join(home, 'new'),
     old: join(home, 'old'),
-    folder: join(home, 'folder'),
   };
+}
+
+/**
+ * Path for a folder that is put together in the store, to appear in the root by one rename. Nothing in it is a person's, so
+ * it needs no intent: what a crash leaves of it is thrown away.
+ */
+export function newStage(root: Root): string {
+  root.step('stage');
+  makeStore(root);
+  return join(root.store, 'coming', newId(root));
+}
+
+/** Throws away what a crash left of folders that were being put together. */
+export function clearStages(root: Root): void {
+  rmSync(join(root.store, 'coming'), { recursive: true, force: true });
 }
 
 function newId(root: Root): string {
@@ -280,7 +280,7 @@ function newId(root: Root): string {
 }
 
 function makeStore(root: Root): void {
-  for (const folder of ['.', 'staging', 'trash', 'kept']) {
+  for (const folder of ['.', 'staging', 'coming', 'trash', 'kept']) {
     const path = join(root.store, folder);
     const there = lstatSync(path, { throwIfNoEntry: false });
     if (!there) mkdirSync(path, { recursive: true, mode: 0o700 });

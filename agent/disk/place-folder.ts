@@ -1,10 +1,10 @@
-import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MAIN_FILE } from '../../schema/item.ts';
 import { attempt, codeOf, type Failure, failure } from './attempt.ts';
 import { Escape, inside, type Root } from './containment.ts';
 import { everyOne, look, newFile, TAKEN } from './file.ts';
-import { begin, discard, type Operation } from './journal.ts';
+import { newStage } from './journal.ts';
 import { refuseFolder } from './path.ts';
 import { type Kept, removeFile } from './write-file.ts';
 
@@ -28,12 +28,13 @@ export async function placeFolder(root: Root, wish: FolderWish): Promise<Placed>
     refuseFolder(wish.name, wish.files);
     return await inside(root, wish.name, { create: false }, async (at): Promise<Placed> => {
       if (look(at()).is !== 'absent') return { done: 'kept', reason: 'exists' };
-      const operation = await begin(root, { op: 'place', path: wish.name, base: null });
+      const staged = newStage(root);
       try {
-        await stage(root, operation, wish);
-        await attempt(root, 'appear', () => renameSync(operation.folder, at()));
-      } finally {
-        discard(operation);
+        await stage(root, staged, wish);
+        await attempt(root, 'appear', () => renameSync(staged, at()));
+      } catch (error) {
+        rmSync(staged, { recursive: true, force: true });
+        throw error;
       }
       return { done: 'written' };
     });
@@ -44,15 +45,18 @@ export async function placeFolder(root: Root, wish: FolderWish): Promise<Placed>
   }
 }
 
-async function stage(root: Root, operation: Operation, { files }: FolderWish): Promise<void> {
-  mkdirSync(operation.folder);
+async function stage(root: Root, staged: string, { files }: FolderWish): Promise<void> {
+  const made = new Set([staged]);
+  mkdirSync(staged);
   for (let start = 0; start < files.length; start += OPEN_FILES) {
     const some = files.slice(start, start + OPEN_FILES);
-    for (const { path } of some) mkdirSync(dirname(join(operation.folder, path)), { recursive: true });
+    for (const { path } of some) {
+      const folder = dirname(join(staged, path));
+      if (!made.has(folder)) mkdirSync(folder, { recursive: true });
+      made.add(folder);
+    }
     await everyOne(
-      some.map(({ path, bytes, executable }) =>
-        newFile(root, join(operation.folder, path), bytes, executable),
-      ),
+      some.map(({ path, bytes, executable }) => newFile(root, join(staged, path), bytes, executable)),
     );
   }
 }

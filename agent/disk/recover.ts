@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Failure, failure } from './attempt.ts';
 import type { Root } from './containment.ts';
-import { discard, keep, operations, type Settled, settle } from './journal.ts';
+import { clearStages, discard, keep, operations, type Settled, settle } from './journal.ts';
 
 /**
  * Ends what a crash or a failure left half done below a root: afterwards each file is the old one or the new one, and nothing
@@ -10,6 +10,7 @@ import { discard, keep, operations, type Settled, settle } from './journal.ts';
  */
 export async function recover(root: Root): Promise<(Settled | Failure)[]> {
   const ended: (Settled | Failure)[] = [];
+  clearStages(root);
   for (const { operation, readable } of operations(root, 'staging')) {
     try {
       if (readable) ended.push(await settle(root, operation));
