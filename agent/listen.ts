@@ -138,7 +138,9 @@ function connect(
       const ring = readRing(text);
       if (ring) onRing(ring.cursor);
     });
-    socket.on('error', (error) => end({ reason: error.message }));
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      end({ reason: `The socket to the registry broke off (${error.code ?? error.message}).` }),
+    );
     socket.on('close', (code, reason) =>
       end({
         reason: `The registry closed the socket (${code}${reason.length > 0 ? `, ${reason}` : ''}).`,

@@ -15,6 +15,7 @@ import { ago, counted, wrap } from './text.ts';
 
 /** `status --json`: wish and fact apart. */
 interface Status {
+  state_folder: string;
   paired: { url: string; account: string; device: string; name: string } | null;
   registry: {
     reachable: boolean;
@@ -65,6 +66,7 @@ async function readStatus(cli: Cli): Promise<Status> {
   const cursor = agent?.cursor ?? mirror.cursor;
   const known = cursor !== null && registry.cursor !== null;
   return {
+    state_folder: cli.paths.state,
     paired: device && { url: device.url, account: device.account, device: device.device, name: device.name },
     registry: { reachable: registry.items !== null, problem: registry.problem, cursor: registry.cursor },
     agent: {
@@ -149,6 +151,12 @@ function showStatus(cli: Cli, { paired, registry, agent, questions, folders }: S
   if (restart.length > 0)
     output.line(dim(`${restart.join(', ')}: a running one sees changes after a restart.`));
 
+  for (const { problem } of folders) {
+    if (problem !== null) {
+      output.line();
+      output.line(yellow(wrap(problem, output.width)));
+    }
+  }
   const exceptions = folders.flatMap((folder) => folder.exceptions);
   if (exceptions.length === 0) return;
   output.line();

@@ -438,6 +438,18 @@ describe('a folder that cannot be written', () => {
     expect(device.read('.claude/skills/greet/SKILL.md')).toBe('2');
   });
 
+  it('when none can be: a change made meanwhile is kept, and the next pass writes it', async () => {
+    const device = new Device(['.claude']);
+    const roots = ['.claude/skills', '.agents/skills'];
+    for (const root of roots) device.put(root, 'a file where the folder should be');
+    const item = device.told('greet', { 'SKILL.md': '1' });
+    const { folders } = await device.folders.pass(new Set([item.id]));
+    expect(folders.map(({ state }) => state)).toEqual(['failed', 'failed']);
+    for (const root of roots) rmSync(device.path(root));
+    await device.folders.pass(new Set());
+    for (const root of roots) expect(device.read(`${root}/greet/SKILL.md`)).toBe('1');
+  });
+
   it('in part leaves the old item, stops no other one, and heals by itself', async () => {
     let full = false;
     const device = new Device([], () => {

@@ -111,6 +111,7 @@ test('status works on a computer that has nothing, and leaves it so', async () =
   expect(code).toBe(0);
   expect(stdout).toContain('not paired; "repertoire pair URL" pairs it');
   expect(stdout).not.toContain('\u001b');
+  expect(await computer.json(['status'])).toMatchObject({ state_folder: join(computer.home, 'state') });
   expect(existsSync(join(computer.home, 'state'))).toBe(false);
 });
 

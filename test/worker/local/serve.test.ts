@@ -257,6 +257,21 @@ describe('npm start', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  test('--demo shows an edit arrive on two devices, with both folder trees', async () => {
+    const child = command('--demo');
+    let stdout = '';
+    child.stdout?.on('data', (chunk) => (stdout += chunk));
+    expect(await once(child, 'close')).toEqual([0, null]);
+    for (const device of ['laptop', 'desktop']) {
+      expect(stdout).toMatch(
+        new RegExp(`^  ${device} +had it on disk \\d+ ms after the call was sent$`, 'm'),
+      );
+      const [, tree = ''] = stdout.split(`\n${device}\n`);
+      expect(tree).toMatch(/^ {2}\.agents\/\n {4}skills\/\n {6}meeting-minutes\/\n {8}SKILL\.md$/m);
+      expect(tree).toMatch(/^ {4}agents\/\n {6}careful-reviewer\.(md|toml)$/m);
+    }
+  });
+
   test('says why it cannot start, and exits with 1', async () => {
     await writeFile(join(folder, 'file'), '');
     const child = command('--data', join(folder, 'file', 'data'));

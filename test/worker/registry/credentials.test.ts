@@ -92,7 +92,7 @@ const KINDS: Record<string, Kind> = {
   'Linear key': key('linear', `lin${'_api_'}${random(40)}`),
   'Notion token': key('notion', `ntn${'_'}${random(11, DIGITS)}${random(35)}`),
   'npm token': key('npm', `npm${'_'}${random(36)}`),
-  'npmrc token': key('npmrc-token', random(36), (value) => `//registry.npmjs.org/:_auth${'Token'}=${value}`),
+  'npmrc token': key('npmrc-token', random(36), (value) => `//npm.acme.dev/:_auth${'Token'}=${value}`),
   'SendGrid key': key('sendgrid', `SG${'.'}${random(22)}.${random(43)}`),
   'Shopify token': key('shopify', `shpat${'_'}${random(32, HEX)}`),
   'Stripe key': key('stripe', `sk${'_live_'}${random(24)}`),
