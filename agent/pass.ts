@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import type { DeviceEvent } from '../schema/api.ts';
 import type { ClientId } from '../schema/clients.ts';
 import { type ClientFolder, clientFolders, clientPresence, type Machine } from '../schema/folders.ts';
@@ -38,6 +38,8 @@ export interface PassResult {
   events: DeviceEvent[];
   /** Items whose removal waits for the person. */
   waiting: number;
+  /** Items that could not be written, wherever; also those that events told of before. */
+  failed: number;
 }
 
 export interface PassDeps {
@@ -93,7 +95,14 @@ export function createFolders(deps: PassDeps): Folders {
       now: now(),
     });
     seen = view;
-    return { folders: [...states.values()], events, waiting: waiting.size };
+    const failures = new Set<string>();
+    for (const [, { item, state }] of records.facts.entries()) if (state === 'failed') failures.add(item);
+    return {
+      folders: [...states.values()],
+      events,
+      waiting: waiting.size,
+      failed: failures.size,
+    };
   }
 
   /** Opens the folders that the pass is about, makes those that get something, and ends what a crash left half done. */
@@ -255,6 +264,16 @@ function braked(action: Action, waiting: ReadonlySet<string>): Action {
   if (action.decision.do !== 'remove' || !waiting.has(action.item)) return action;
   const reason = 'Its removal waits, with many others, for "repertoire confirm".';
   return { ...action, decision: { do: 'hold', state: 'held_back', reason } };
+}
+
+/** Why a client folder cannot be written, in one sentence; null where it can, or is not there yet. */
+export function folderProblem(path: string): string | null {
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false })) openRoot(path);
+    return null;
+  } catch (error) {
+    return folderMessage(path, error);
+  }
 }
 
 function folderMessage(path: string, error: unknown): string {

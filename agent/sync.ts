@@ -121,6 +121,10 @@ export function createSync(deps: SyncDeps): Sync {
     if (looked !== 'all' && looked.size === 0) return report();
     const result = await folders.pass(looked);
     unseen.clear();
+    for (const { folder, message } of result.folders) {
+      const before = status.result?.folders.find((other) => other.folder.path === folder.path);
+      if (message !== undefined && message !== before?.message) log({ level: 'warn', message });
+    }
     status.result = result;
     status.last_pass_at = now();
     for (const { action, kind, name, revision, message } of result.events) {
@@ -156,11 +160,10 @@ export function createSync(deps: SyncDeps): Sync {
     } catch (error) {
       if (!(error instanceof RegistryError)) throw error;
       status.online = error.code !== 'unavailable';
+      if (error.code === 'registry_rewound') return question(error);
       status.problem = error.message;
       log({ level: 'warn', message: error.message, code: error.code });
-      if (error instanceof Unpaired) return stop(error.message);
-      if (error.code === 'registry_rewound') return question(error);
-      return true;
+      return error instanceof Unpaired ? stop(error.message) : true;
     }
   }
 
@@ -175,6 +178,7 @@ export function createSync(deps: SyncDeps): Sync {
     const cursor = details.cursor ?? '';
     const message = `The registry is at ${cursor}, before the ${mirror.cursor} that this device has seen: perhaps a backup was restored. Nothing is written until you run "repertoire confirm" to follow it nevertheless.`;
     status.problem = message;
+    log({ level: 'warn', message, code: 'registry_rewound' });
     if (readCondition(files).rewound?.cursor !== cursor) {
       changeCondition(files, { rewound: { at: now(), cursor, message } });
     }

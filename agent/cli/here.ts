@@ -1,10 +1,10 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLIENTS } from '../../schema/clients.ts';
 import type { ClientFolder } from '../../schema/folders.ts';
 import type { ItemSummary, Kind } from '../../schema/item.ts';
 import { look } from '../disk/file.ts';
 import type { Mirror } from '../mirror.ts';
+import { folderProblem } from '../pass.ts';
 import type { Fact, Placement, Records } from '../state.ts';
 import { wantedIn } from '../wanted.ts';
 
@@ -30,6 +30,8 @@ export interface FolderHere {
   wanted: number;
   /** Items that are there, every byte as the registry has it. Looked up on the disk just now. */
   on_disk: number;
+  /** Why nothing can be written there. */
+  problem: string | null;
   exceptions: Exception[];
 }
 
@@ -56,15 +58,16 @@ export function readHere({ folders, items, records, isKnown }: HereInput): Folde
     const placed = new Map((placements.get(folder.path) ?? []).map((each) => [each.item, each]));
     const known = new Map((facts.get(folder.path) ?? []).map((each) => [each.item, each]));
     const wanted = items.filter(({ kind, state }) => kind === folder.kind && state === 'active');
+    const problem = folderProblem(folder.path);
     const exceptions: Exception[] = [];
     let there = 0;
-    for (const item of wanted) {
+    for (const item of problem === null ? wanted : []) {
       const exception = judge(item, placed.get(item.id), known.get(item.id), folder.path);
       if (exception) exceptions.push(exception);
       else there++;
       placed.delete(item.id);
     }
-    for (const left of placed.values())
+    for (const left of problem === null ? placed.values() : [])
       exceptions.push(leftOver(left, known.get(left.item), isKnown(left.item)));
     return {
       path: folder.path,
@@ -73,6 +76,7 @@ export function readHere({ folders, items, records, isKnown }: HereInput): Folde
       restart: folder.restart.map(titleOf),
       wanted: wanted.length,
       on_disk: there,
+      problem,
       exceptions,
     };
   });
@@ -123,10 +127,12 @@ export function needsAgreement({ kind, message = '' }: Pick<Fact, 'kind' | 'mess
 
 function isIntact({ folder, files }: Placement): boolean {
   return Object.entries(files).every(([path, { digest }]) => {
-    const full = join(folder, path);
-    if (!lstatSync(full, { throwIfNoEntry: false })) return false;
-    const found = look(full);
-    return found.is === 'file' && found.digest === digest;
+    try {
+      const found = look(join(folder, path));
+      return found.is === 'file' && found.digest === digest;
+    } catch {
+      return false;
+    }
   });
 }
 

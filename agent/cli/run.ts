@@ -51,7 +51,9 @@ async function syncOnce(cli: Cli, { json }: RunFlags): Promise<void> {
       ? ended.status
       : ((await ask(paths.instance, { type: 'sync' })) as AgentStatus | null);
   if (!status) throw new CommandFailed('The agent ended just now; try again.');
-  if (!status.online || status.problem !== null) cli.failed = true;
+  const { folders = [], failed = 0 } = status.result ?? {};
+  const broken = folders.filter(({ state }) => state === 'failed');
+  if (!status.online || status.problem !== null || broken.length + failed > 0) cli.failed = true;
   if (json) return output.json(status);
   if (ended.ended === 'busy' && status.problem !== null) output.note(status.problem);
   const done = Map.groupBy(status.result?.events ?? [], ({ action }) => action);
@@ -61,17 +63,15 @@ async function syncOnce(cli: Cli, { json }: RunFlags): Promise<void> {
     [count('adopted'), 'adopted'],
     [count('removed'), 'removed'],
     [count('held_back') + count('changed_here'), 'held back'],
-    [count('failed'), 'failed'],
+    [failed, 'failed'],
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
-  const folders = counted(status.result?.folders.length ?? 0, 'folder');
   const what = said.length > 0 ? said.join(', ') : 'nothing to do';
-  output.line(
-    status.online && status.problem === null
-      ? `Synced ${folders}: ${what}.`
-      : `Kept ${folders} as last known, for the registry could not be followed: ${what}.`,
-  );
-  if (parts.slice(3).some(([n]) => n > 0)) output.note('"repertoire status" says why.');
+  const kept = counted(folders.length - broken.length, 'folder');
+  if (!status.online) {
+    output.line(`Kept ${kept} as last known, for the registry cannot be reached: ${what}.`);
+  } else output.line(status.problem === null ? `Synced ${kept}: ${what}.` : 'Not synced.');
+  if (failed + count('held_back') + count('changed_here') > 0) output.note('"repertoire status" says why.');
 }
 
 function options({ environment, paths }: Cli, log: (line: LogLine) => void): AgentOptions {

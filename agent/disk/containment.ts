@@ -120,6 +120,9 @@ function resolve(path: string, create: boolean): string {
     if (code === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })) {
       throw new Error(`${path} is a link that leads nowhere. Repair the link, or remove it.`, { cause });
     }
+    if (code === 'ELOOP') {
+      throw new Error(`${path} is a link that leads in a circle. Repair the link, or remove it.`, { cause });
+    }
     if (code === 'EEXIST' || code === 'ENOTDIR') {
       throw new Error(`${path} is not a folder. Move away the file that stands there.`, { cause });
     }

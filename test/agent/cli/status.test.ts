@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Item } from '../../../schema/item.ts';
@@ -15,6 +15,7 @@ interface Status {
     clients: string[];
     wanted: number;
     on_disk: number;
+    problem: string | null;
     exceptions: { name: string; state: string; message: string }[];
   }[];
 }
@@ -212,4 +213,23 @@ test('a persona whose restriction a client cannot carry waits for the person’s
   await computer.run(['run', '--once']);
   expect(readFileSync(file, 'utf8')).not.toContain('tools');
   await author.run(['remove', 'reviewer', '--yes']);
+});
+
+test('a client folder that is none is told each time, once for all its items', async () => {
+  const computer = await setting.paired('broken');
+  const path = join(computer.home, '.claude/skills');
+  await computer.run(['run', '--once']);
+  for (const put of [() => writeFileSync(path, 'mine'), () => symlinkSync('skills', path)]) {
+    rmSync(path, { recursive: true });
+    put();
+    const once = await computer.run(['run', '--once']);
+    expect([once.code, once.stdout]).toEqual([1, expect.stringMatching(/^Synced 2 folders/)]);
+    expect(once.stderr).toContain(`${path} is `);
+    expect(await folder(computer, '.claude/skills')).toMatchObject({
+      on_disk: 0,
+      problem: expect.stringContaining(`${path} is `),
+      exceptions: [],
+    });
+  }
+  expect((await computer.run(['status'])).stdout).toContain(' is a link that leads in a circle.');
 });
