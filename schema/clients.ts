@@ -1,8 +1,8 @@
 /** Where a fact about a client comes from: the program itself was run, its source or documentation says so, or others say so. */
-export type Evidence = 'observed' | 'documented' | 'reported';
+type Evidence = 'observed' | 'documented' | 'reported';
 
 /** A folder for skills, below the home directory or below the client's configuration folder; `/` separates. */
-export interface Place {
+interface Place {
   under: 'home' | 'config';
   path: string;
   /** Environment variables that switch the place off when set (to anything but `0` or `false`). */

@@ -2,7 +2,7 @@ import { CST, type Document, isMap, isScalar, Lexer, type ParsedNode, parseDocum
 import { RegistryError } from './errors.ts';
 
 /** A top-level key of a YAML mapping. Offsets count UTF-16 units from the start of the source. */
-export interface YamlEntry {
+interface YamlEntry {
   readonly key: string;
   readonly keyStart: number;
   readonly keyEnd: number;
