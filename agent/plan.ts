@@ -110,7 +110,7 @@ const SKIPPED = 'You chose to do without it here.';
 
 function change(want: Want, placed: Placement, { standing }: Spot): Decision {
   if (standing.is === 'absent') return { do: 'place', want };
-  if (standing.is === 'taken') return changed(`${want.at} was replaced here (${standing.what})`);
+  if (standing.is === 'taken') return changed(`${want.at} is not as the agent left it (${standing.what})`);
   const writes: Write[] = [];
   const removals: Removal[] = [];
   const wanted = new Set<string>();
@@ -120,7 +120,7 @@ function change(want: Want, placed: Placement, { standing }: Spot): Decision {
     const found = standing.files.get(path);
     const known = isKnown(placed, path);
     if (!found) {
-      if (isOdd(standing, path)) return changed(`${path} is no plain file here`);
+      if (isOdd(standing, path)) return changed(`${path} is no plain file here, or cannot be read`);
       writes.push({ path, base: null });
     } else if (found.digest === digest) {
       // The mode on disk may be one that its file system made up; only a mode that the registry changed is written.
@@ -149,7 +149,7 @@ function change(want: Want, placed: Placement, { standing }: Spot): Decision {
 
 function vanish(placed: Placement, standing: Standing): Decision {
   if (standing.is === 'absent') return { do: 'forget', placed };
-  if (standing.is === 'taken') return changed(`${placed.at} was replaced here (${standing.what})`);
+  if (standing.is === 'taken') return changed(`${placed.at} is not as the agent left it (${standing.what})`);
   const removals: Removal[] = [];
   for (const path of ownPaths(placed)) {
     const found = standing.files.get(path);

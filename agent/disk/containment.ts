@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
   constants,
   existsSync,
@@ -114,7 +115,10 @@ export function openRoot(path: string, options: RootOptions = {}): Root {
 function resolve(path: string, create: boolean): string {
   try {
     if (create) mkdirSync(path, { recursive: true });
-    return realpathSync(path);
+    const real = realpathSync(path);
+    // Else each item in it would look as if it had been replaced.
+    if (statSync(real).isDirectory()) accessSync(real, constants.R_OK | constants.X_OK);
+    return real;
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })) {

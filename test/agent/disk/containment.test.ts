@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Escape, inside, openRoot } from '../../../agent/disk/containment.ts';
@@ -30,11 +30,26 @@ describe('the root', () => {
     expect(() => openRoot(join(home, 'c'))).toThrow('does not exist');
   });
 
+  test.skipIf(process.getuid === undefined)('is one that may be read, for else each item looks gone', () => {
+    const { home, skills } = freshHome({ 'alpha/SKILL.md': 'mine' });
+    chmodSync(home, 0o777);
+    chmodSync(skills, 0o000);
+    const module = new URL('../../../agent/disk/containment.ts', import.meta.url);
+    const script = `import { openRoot } from '${module}'; openRoot(process.argv[1]);`;
+    const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+    const args = ['--input-type=module', '-e', script, skills];
+    const { stderr } = spawnSync(process.execPath, args, { ...user, encoding: 'utf8' });
+    expect(stderr).toContain(`${skills} cannot be reached or made (EACCES).`);
+    chmodSync(skills, 0o755);
+  });
+
   test('is no dangling link and no file', () => {
     const { home } = freshHome({ file: '' });
     symlinkSync('nowhere', join(home, 'link'));
     expect(() => openRoot(join(home, 'link'))).toThrow('leads nowhere');
     expect(() => openRoot(join(home, 'link'), { create: true })).toThrow('leads nowhere');
+    symlinkSync('circle', join(home, 'circle'));
+    expect(() => openRoot(join(home, 'circle'))).toThrow('leads in a circle');
     expect(() => openRoot(join(home, 'skills/file'))).toThrow('is not a folder');
     expect(() => openRoot(join(home, 'skills/file/sub'), { create: true })).toThrow('is not a folder');
   });
