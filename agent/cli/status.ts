@@ -188,9 +188,8 @@ function showAgreements(cli: Cli, all: readonly Exception[]): void {
   const { output } = cli;
   const names = [...new Set(all.map(({ name }) => name))];
   const where = [...new Set(all.map(({ folder }) => tilde(cli, folder)))].join(', ');
-  const head = `${counted(names.length, 'persona')} ${output.style.yellow('await your word')} in ${where}: ${names.join(', ')}.`;
-  const why =
-    'They restrict what they may do, and the files there cannot carry that; "repertoire confirm" says more.';
+  const head = `${counted(names.length, 'persona')} ${output.style.yellow(names.length === 1 ? 'awaits your word' : 'await your word')} in ${where}: ${names.join(', ')}.`;
+  const why = 'The files there cannot carry what restricts them; "repertoire confirm" says more.';
   output.line(`  ${wrap(`${head} ${why}`, output.width - 2, '    ')}`);
 }
 

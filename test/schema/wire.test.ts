@@ -14,11 +14,17 @@ import * as push from '../../schema/push.ts';
 test('the wire shapes are those that this protocol version stands for', async () => {
   const shapes = [api, errors, item, push].flatMap((module) =>
     Object.entries(module).flatMap(([name, value]) =>
-      value instanceof z.ZodType ? [[name, z.toJSONSchema(value, { io: 'input', unrepresentable: 'any' })]] : [],
+      value instanceof z.ZodType
+        ? [[name, z.toJSONSchema(value, { io: 'input', unrepresentable: 'any' })]]
+        : [],
     ),
   );
   const canonical = JSON.stringify(
-    { shapes: shapes.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)), limits: item.LIMITS, close: push.CLOSE },
+    {
+      shapes: shapes.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+      limits: item.LIMITS,
+      close: push.CLOSE,
+    },
     null,
     1,
   );
