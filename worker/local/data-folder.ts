@@ -8,7 +8,8 @@ import { StartError } from './start-error.ts';
 export const Owner = z.object({ url: z.string(), token: z.string() });
 export type Owner = z.infer<typeof Owner>;
 
-const Secret = z.object({ secret_key: z.string() });
+/** The Worker takes no shorter one. */
+const Secret = z.object({ secret_key: z.string().min(32) });
 
 /**
  * Makes the folder and the database file where they are missing, both for their owner only, and returns the file's path.

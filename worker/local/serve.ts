@@ -18,6 +18,7 @@ import { SqlError } from './database.ts';
 import { type DatabaseService, serveDatabase } from './database-service.ts';
 import { createHrana, type Hrana } from './hrana.ts';
 import { migrateDatabase, NewerDatabaseError } from './migrate.ts';
+import { endOrphan, noteWorkerd } from './orphan.ts';
 import { StartError } from './start-error.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -55,10 +56,12 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   const hrana = openHrana(await databaseFile(data), data);
   const client = createClient({ url: 'http://libsql', fetch: hrana.fetch });
   let worker: Miniflare | null = null;
+  let forget: (() => void) | null = null;
   let service: DatabaseService | null = null;
   const stop = async (): Promise<void> => {
     try {
       await worker?.dispose();
+      forget?.();
     } finally {
       service?.close();
       client.close();
@@ -66,7 +69,9 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     }
   };
   try {
+    await endOrphan(data);
     await bringUpToDate(client, options.migrations ?? join(ROOT, 'migrations'), data);
+    forget = noteWorkerd(data);
     service = await serveDatabase(hrana, data);
     worker = new Miniflare(await workerOptions(options, { hrana, service, key: await secretKey(data) }));
     const url = (await ready(worker, options.port)).origin;
@@ -77,7 +82,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   } catch (error) {
     // Disposing of a Worker that never got ready rejects with the reason that is thrown here anyway.
     await stop().catch(() => undefined);
-    throw error;
+    throw databaseProblem(error, data) ?? error;
   }
 }
 
@@ -86,24 +91,36 @@ function openHrana(file: string, data: string): Hrana {
     return createHrana({ file });
   } catch (cause) {
     if (!(cause instanceof SqlError)) throw cause;
-    switch (cause.code) {
+    throw (
+      databaseProblem(cause, data) ??
+      new StartError(
+        `${file} cannot be opened for writing; choose another folder with --data, or repair its permissions.`,
+        { cause },
+      )
+    );
+  }
+}
+
+/** What SQLite says of the file, wherever in an error's causes; null where it says nothing that a person could mend. */
+function databaseProblem(error: unknown, data: string): StartError | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    switch ('code' in cause && cause.code) {
       case 'SQLITE_BUSY':
-        throw new StartError(
+        return new StartError(
           `Repertoire is already running on ${data}; stop it first, or choose another --data.`,
-          {
-            cause,
-          },
+          { cause },
         );
       case 'SQLITE_NOTADB':
       case 'SQLITE_CORRUPT':
-        throw new StartError(`${file} is no readable database; put back a copy from a backup.`, { cause });
-      default:
-        throw new StartError(
-          `${file} cannot be opened for writing; choose another folder with --data, or repair its permissions.`,
+        return new StartError(
+          `${join(data, 'registry.db')} is no readable database; put back a copy from a backup.`,
           { cause },
         );
+      case 'SQLITE_FULL':
+        return new StartError(`The disk of ${data} is full; make room on it and start again.`, { cause });
     }
   }
+  return null;
 }
 
 async function bringUpToDate(client: Client, migrations: string, data: string): Promise<void> {
