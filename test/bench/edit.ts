@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Child, clock, startChild } from './child.ts';
 import { instructions } from './fill.ts';
+import type { FleetOrder } from './fleet.ts';
 import { connect } from './mcp.ts';
 import type { RegistryOrder, RegistryReady } from './registry.ts';
 import type { BenchOptions, Row, Scenario } from './scenario.ts';
@@ -32,7 +33,8 @@ export const edit: Scenario = {
 };
 
 async function editTo(devices: number, { folder, rounds, say }: BenchOptions): Promise<Row> {
-  const count = rounds ?? (devices === 1 ? 60 : 40);
+  const count = rounds ?? (devices === 1 ? 40 : 30);
+  const named = devices === 1 ? '1 device' : `${devices} devices`;
   const children: Child<unknown>[] = [];
   async function start<T>(script: string, order: unknown): Promise<Child<T>> {
     const child = await startChild<T>(script, order);
@@ -49,21 +51,28 @@ async function editTo(devices: number, { folder, rounds, say }: BenchOptions): P
     const registry = await start<RegistryReady>('registry.ts', order);
     const { url, tokens } = registry.ready;
     if (bare) await send(`${url}/make`);
-    const fleet = await start<null>('fleet.ts', { url, token: tokens[0], folder: home, devices, bare });
+    const fleet = await start<null>('fleet.ts', {
+      url,
+      token: tokens[0] ?? '',
+      folder: home,
+      devices,
+      skill: EDITED,
+      bare,
+    } satisfies FleetOrder);
     return { url, token: tokens[0] ?? '', fleet };
   }
   try {
-    say(`edit: ${devices} ${devices === 1 ? 'device' : 'devices'}, pairing …`);
+    say(`edit: ${named}, pairing …`);
     const [ours, floor] = [await system(false), await system(true)];
     const mcp = await connect(ours);
     const row: Row = {
-      name: `edit → ${devices} ${devices === 1 ? 'device' : 'devices'}`,
+      name: `edit → ${named}`,
       ms: [],
       beside: null,
     };
     const beside = { what: 'commit, ring, pull, synced writes', ms: [] as number[] };
     for (let round = -2; round < count; round++) {
-      if (round % 20 === 0) say(`edit: ${devices} devices, round ${round} of ${count}`);
+      if (round % 20 === 0) say(`edit: ${named}, round ${round} of ${count}`);
       const text = (marker: string) => instructions(CHARS, marker);
       const call = (marker: string) =>
         mcp.call('skill_edit', { action: 'edit', kind: 'skill', name: EDITED, instructions: text(marker) });

@@ -46,9 +46,9 @@ export async function fillAccounts(client: Client, fills: readonly Fill[]): Prom
 }
 
 /** A skill's text of about that length. */
-export function skillText(name: string, length: number, marker = ''): string {
+function skillText(name: string, length: number): string {
   const head = `---\nname: ${name}\ndescription: Use when a measurement asks for ${name}, in any of the usual cases and in some others too.\n---\n\n`;
-  return `${head}${instructions(length - head.length, marker)}`;
+  return `${head}${instructions(length - head.length, `# ${name}`)}`;
 }
 
 /** Text of that length, or a little more, that begins with a marker. */

@@ -13,25 +13,26 @@ export interface FleetOrder {
   token: string;
   folder: string;
   devices: number;
+  /** The skill whose SKILL.md is watched. */
+  skill: string;
   /** Bare clients of the floor's Worker in place of agents. */
   bare: boolean;
 }
 
 /** Client folders of every device: Claude Code reads the first, Codex the second. */
-export const FOLDERS = ['.claude/skills', '.agents/skills'] as const;
-export const EDITED = 'edited';
+const FOLDERS = ['.claude/skills', '.agents/skills'] as const;
 
-const { url, token, folder, devices, bare } = readOrder<FleetOrder>();
+const { url, token, folder, devices, skill, bare } = readOrder<FleetOrder>();
 const stop = new AbortController();
 const homes = Array.from({ length: devices }, (_, n) => join(folder, `device-${n}`));
 const agents: Promise<unknown>[] = [];
 for (const home of homes) {
-  const file = (at: string) => join(home, at, EDITED, 'SKILL.md');
+  const file = (at: string) => join(home, at, skill, 'SKILL.md');
   if (bare) await listenBarely(FOLDERS.map(file));
   else agents.push((await startAgent(home)).running);
 }
 const observer = await observe(
-  homes.map((home) => FOLDERS.map((at) => join(home, at, EDITED))),
+  homes.map((home) => FOLDERS.map((at) => join(home, at, skill))),
   'SKILL.md',
 );
 serveParent(

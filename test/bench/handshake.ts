@@ -29,7 +29,7 @@ export const handshake: Scenario = {
       const { url, tokens } = registry.ready;
       const took = new Map<string, number[]>();
       const trips: number[] = [];
-      const count = rounds ?? 150;
+      const count = rounds ?? 80;
       for (let round = -WARM_UP; round < count; round++) {
         if (round % 50 === 0) say(`handshake: round ${round} of ${count}`);
         for (const method of METHODS) {
