@@ -109,7 +109,7 @@ export async function runDaemon(options: AgentOptions): Promise<Ended> {
     } finally {
       clearInterval(timer);
       ended.abort();
-      await watcher.close();
+      watcher.close();
     }
   });
 }
