@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { CLIENT_NAMES } from '../connect/target.ts';
+import { CLIENT_NAMES, findClient } from '../connect/target.ts';
 import { VERSION } from '../version.ts';
 import { type Cli, command, examples, withJson } from './cli.ts';
+import { WrongUsage } from './failure.ts';
 
 interface ConnectFlags {
   dryRun?: true;
@@ -27,6 +28,11 @@ export function addBridgeCommands(program: Command, cli: Cli): void {
     .option('--undo', 'take out again what was added')
     .option('--wsl-distro <name>', 'the WSL distribution that this client serves')
     .action(async (client: string, { json, ...flags }: ConnectFlags) => {
+      if (!findClient(client)) {
+        throw new WrongUsage(
+          `${client} is no client that can be connected; it is one of ${CLIENT_NAMES.join(', ')}.`,
+        );
+      }
       const { connectClient } = await import('../connect/connect.ts');
       const { env, home, platform, command: start } = environment;
       const result = connectClient({ ...flags, client, env, home, platform, command: start });

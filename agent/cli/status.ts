@@ -18,7 +18,10 @@ interface Status {
   state_folder: string;
   paired: { url: string; account: string; device: string; name: string } | null;
   registry: {
+    /** Whether it answered at all, be it with a refusal. */
     reachable: boolean;
+    /** Whether what is wanted was asked just now. */
+    current: boolean;
     /** Why not. */
     problem: string | null;
     /** Where it is; null when it cannot be reached. */
@@ -68,7 +71,12 @@ async function readStatus(cli: Cli): Promise<Status> {
   return {
     state_folder: cli.paths.state,
     paired: device && { url: device.url, account: device.account, device: device.device, name: device.name },
-    registry: { reachable: registry.items !== null, problem: registry.problem, cursor: registry.cursor },
+    registry: {
+      reachable: registry.reachable,
+      current: registry.items !== null,
+      problem: registry.problem,
+      cursor: registry.cursor,
+    },
     agent: {
       running: agent !== null,
       listening: agent?.listening ?? false,
@@ -96,20 +104,21 @@ async function askAgent({ paths }: Cli): Promise<AgentStatus | null> {
 }
 
 interface RegistryNow {
+  reachable: boolean;
   items: ItemSummary[] | null;
   cursor: string | null;
   problem: string | null;
 }
 
 async function askRegistry(cli: Cli, paired: boolean): Promise<RegistryNow> {
-  if (!paired) return { items: null, cursor: null, problem: null };
+  if (!paired) return { reachable: false, items: null, cursor: null, problem: null };
   try {
     const { registry } = await openSession(cli, {});
     const [{ items }, { cursor }] = await Promise.all([registry.list(), registry.devices()]);
-    return { items, cursor, problem: null };
+    return { reachable: true, items, cursor, problem: null };
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
-    return { items: null, cursor: null, problem: sentence(error) };
+    return { reachable: error.code !== 'unavailable', items: null, cursor: null, problem: sentence(error) };
   }
 }
 
@@ -119,8 +128,10 @@ function showStatus(cli: Cli, { paired, registry, agent, questions, folders }: S
   const field = (name: string, value: string) =>
     output.line(`${bold(name.padEnd(10))}${wrap(value, output.width - 10, ' '.repeat(10))}`);
 
+  const reached = ({ reachable, current }: Status['registry']) =>
+    current ? green('reachable') : reachable ? red('refuses this computer') : red('not reachable');
   if (paired) {
-    field('Registry', `${paired.url}, ${registry.reachable ? green('reachable') : red('not reachable')}`);
+    field('Registry', `${paired.url}, ${reached(registry)}`);
     if (registry.problem !== null) field('', registry.problem);
     field('Computer', `${paired.name} (${paired.device.slice(0, 8)}), ${progressOf(agent.behind)}`);
   } else {
@@ -146,7 +157,7 @@ function showStatus(cli: Cli, { paired, registry, agent, questions, folders }: S
       folder.clients.length > 0 ? folder.clients.join(', ') : 'no client that is here',
     ]),
   );
-  if (!registry.reachable && paired) output.line(dim('Wanted is as last known.'));
+  if (!registry.current && paired) output.line(dim('Wanted is as last known.'));
   const restart = [...new Set(folders.flatMap((folder) => folder.restart))];
   if (restart.length > 0)
     output.line(dim(`${restart.join(', ')}: a running one sees changes after a restart.`));

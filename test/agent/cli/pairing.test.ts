@@ -86,11 +86,13 @@ test('deny ends the waiting with a sentence; Ctrl-C does, too', async () => {
 test('a name shown for approval cannot repaint the terminal', async () => {
   const evil = setting.computer('evil');
   const admin = setting.computer('admin-3');
-  const pairing = evil.start(['pair', setting.url, '--name', '\u001b[2Jfriend\u202E']);
+  const refused = await evil.run(['pair', setting.url, '--name', '\u001b[2Jfriend']);
+  expect([refused.code, refused.stderr]).toMatchObject([1, expect.stringContaining('control characters')]);
+  const pairing = evil.start(['pair', setting.url, '--name', 'friend\u202E']);
   const [, code = ''] = await pairing.saw(/Code +([A-Z]{4}-[A-Z]{4})/);
   const { stderr } = await admin.run(owner('approve', code));
-  expect(stderr).toContain('<U+001B>[2Jfriend<U+202E>');
-  expect(stderr).not.toContain('\u001b[2J');
+  expect(stderr).toContain('friend<U+202E>');
+  expect(stderr).not.toContain('\u202E');
   pairing.child.kill('SIGINT');
   await pairing.ended;
 });
@@ -123,6 +125,7 @@ test('the agent follows changes, tells its status, ends with 0 when revoked and 
   expect(existsSync(join(laptop.home, '.claude/skills/new/SKILL.md'))).toBe(true);
   const after = await laptop.run(['status']);
   expect([after.code, after.stdout]).toMatchObject([0, expect.stringMatching(/^Waits +\S/m)]);
+  expect(after.stdout).toMatch(/^Registry +.*, refuses this computer$/m);
   expect((await laptop.run(['pair', '--token-file', setting.ownerFile, '--name', 'laptop'])).code).toBe(0);
 });
 

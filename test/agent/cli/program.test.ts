@@ -129,7 +129,7 @@ test('connect writes the command that was started, and takes it back', async () 
   ]);
   await computer.run(['connect', 'cursor', '--undo']);
   expect(existsSync(file)).toBe(false);
-  expect((await computer.run(['connect', 'nothing'])).code).toBe(1);
+  expect((await computer.run(['connect', 'nothing'])).code).toBe(2);
 });
 
 test('the packed program runs from another folder, and holds nothing of the Worker', async () => {
