@@ -37,7 +37,7 @@ export interface AgentOptions {
   step?: PassDeps['step'];
 }
 
-/** What the running agent answers to `{"type":"status"}` and, after a full pass, to `{"type":"sync"}`. */
+/** What the running agent answers to `{"type":"status"}`, `{"type":"stop"}` and, after a full pass, to `{"type":"sync"}`. */
 export interface AgentStatus extends SyncStatus {
   pid: number;
   version: string;
@@ -74,7 +74,9 @@ export async function runDaemon(options: AgentOptions): Promise<Ended> {
     const timer = setInterval(sync.full, interval);
     const ended = new AbortController();
     const stop = AbortSignal.any([signal, ended.signal]);
+    agent.stop = () => ended.abort();
     agent.afterPass = watcher.refresh;
+    log({ level: 'info', message: 'The agent runs; Ctrl-C stops it, and every file stays.' });
     try {
       sync.full();
       const listening = listen({
@@ -102,7 +104,7 @@ export async function runDaemon(options: AgentOptions): Promise<Ended> {
         // The pass that asks again finds out, and stops the writing.
         if (how === 'unpaired') sync.full();
       });
-      const message = await Promise.race([sync.unpaired, aborted(signal)]);
+      const message = await Promise.race([sync.unpaired, aborted(stop)]);
       ended.abort();
       await listening;
       return message === null ? { ended: 'stopped' } : { ended: 'unpaired', message };
@@ -133,6 +135,8 @@ interface Agent {
   records: ReturnType<typeof openRecords>;
   listening: boolean;
   afterPass: () => void;
+  /** Ends it as the signal does. */
+  stop: () => void;
   status(): AgentStatus;
 }
 
@@ -202,6 +206,7 @@ async function asAgent<T>(
       records,
       listening: false,
       afterPass: () => {},
+      stop: () => {},
       status: () => ({
         ...sync.status,
         pid: process.pid,
@@ -218,7 +223,8 @@ async function asAgent<T>(
       if (type === 'sync') {
         sync.full();
         await sync.idle();
-      } else if (type !== 'status')
+      } else if (type === 'stop') setImmediate(agent.stop);
+      else if (type !== 'status')
         throw new Error('The running agent does not know this question; restart it.');
       return agent.status();
     };

@@ -59,6 +59,17 @@ export async function ask(address: string, message: unknown, timeoutMs = 30_000)
   }
 }
 
+/** Has the running agent end, and waits until it has. @throws when it is still there after some seconds */
+export async function stopAgent(address: string): Promise<void> {
+  // It may be ending for another reason just now, and then answers nothing.
+  await ask(address, { type: 'stop' }).catch(() => null);
+  for (let tries = 0; tries < 100; tries++) {
+    if (!(await answers(address))) return;
+    await sleep(50);
+  }
+  throw new Error('The running agent does not end. End its process, then try again.');
+}
+
 function listen(address: string, accept: (socket: Socket) => void): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer(accept);

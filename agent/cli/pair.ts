@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { RegistryError } from '../../schema/errors.ts';
 import { Unpaired } from '../http.ts';
-import { ask } from '../instance.ts';
+import { stopAgent } from '../instance.ts';
 import { type PairingCode, pair } from '../pairing.ts';
 import { forgetDevice, readCondition, readDevice } from '../state.ts';
 import { type Cli, command, examples, parseUrl, withJson } from './cli.ts';
@@ -45,7 +46,10 @@ async function pairDevice(
   const owner = tokenFile === undefined ? null : readTokenFile(resolve(cwd, tokenFile));
   const url = given ?? owner?.url;
   if (url === undefined) throw new WrongUsage('Name the address of the registry: repertoire pair URL.');
-  if (readCondition(state).unpaired) forgetDevice(state);
+  // Without its key a device is no device any more.
+  if (readCondition(state).unpaired || !existsSync(state.key)) forgetDevice(state);
+  // An agent of an earlier pairing would go on with what it has in mind.
+  if (!readDevice(state)) await stopAgent(cli.paths.instance);
   const signal = environment.onStop();
   try {
     const paired = await pair({
@@ -86,7 +90,8 @@ async function unpairDevice(cli: Cli, { forget }: { forget?: true }): Promise<vo
   const device = readDevice(state);
   if (!device) throw new CommandFailed('This computer is not paired, so there is nothing to end.');
   const host = new URL(device.url).host;
-  if (!forget) {
+  const only = forget || !existsSync(state.key);
+  if (!only) {
     try {
       const { registry } = await openSession(cli, {});
       await registry.revoke('self');
@@ -99,11 +104,9 @@ async function unpairDevice(cli: Cli, { forget }: { forget?: true }): Promise<vo
       }
       if (!(error instanceof Unpaired)) throw error;
     }
-    // The running agent learns it from the registry, and ends before its key is gone.
-    await ask(paths.instance, { type: 'sync' }).catch(() => null);
   }
+  await stopAgent(paths.instance);
   forgetDevice(state);
   output.line(`This computer is no longer paired with ${host}. Every file stays where it is.`);
-  if (forget)
-    output.note(`The registry still knows it: end it there with "repertoire revoke ${device.name}".`);
+  if (only) output.note(`The registry still knows it: end it there with "repertoire revoke ${device.name}".`);
 }

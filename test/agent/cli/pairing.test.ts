@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeviceList } from '../../../schema/api.ts';
@@ -133,4 +133,22 @@ test('Ctrl-C ends the agent cleanly', async () => {
   const { code, stdout } = await agent.ended;
   expect(code).toBe(0);
   for (const line of stdout.trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('message');
+});
+
+test('unpair ends the agent, also where it only forgets; a device whose key is lost pairs again', async () => {
+  const computer = await setting.paired('restless');
+  for (const args of [['unpair', '--forget'], ['unpair']]) {
+    const agent = computer.start(['run']);
+    await agent.saw(/Listening for changes/);
+    expect((await computer.run(args)).code).toBe(0);
+    expect((await agent.ended).code).toBe(0);
+    const again = await computer.run(['pair', '--token-file', setting.ownerFile, '--name', 'restless']);
+    expect(again.code).toBe(0);
+  }
+  rmSync(join(computer.home, 'state/device-key.json'));
+  const lost = await computer.run(['run', '--once']);
+  expect([lost.code, lost.stderr]).toMatchObject([1, expect.stringContaining('repertoire pair URL')]);
+  const again = await computer.run(['pair', '--token-file', setting.ownerFile, '--name', 'restless']);
+  expect(again.code).toBe(0);
+  expect((await computer.run(['run', '--once'])).code).toBe(0);
 });
