@@ -9,11 +9,11 @@ export const MAIN_FILE = { skill: 'SKILL.md', persona: 'PERSONA.md' } as const s
 export const State = z.enum(['active', 'disabled', 'removed']);
 export type State = z.infer<typeof State>;
 
-/** agentskills.io: 1 to 64 of a-z, 0-9 and single inner hyphens. */
+/** agentskills.io: 1 to 64 of a-z, 0-9 and single inner hyphens; but no folder that Windows keeps for a device. */
 export const ItemName = z
   .string()
   .max(64)
-  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+  .regex(/^(?!(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$)[a-z0-9]+(-[a-z0-9]+)*$/);
 
 /** Lower-case hexadecimal SHA-256. */
 export const Digest = z.string().regex(/^[0-9a-f]{64}$/);

@@ -2,7 +2,7 @@ import { RegistryError } from './errors.ts';
 import type { Note } from './frontmatter.ts';
 import { ItemName, type Kind, LIMITS } from './item.ts';
 
-/** Whether a string is a name by the agentskills.io rule. */
+/** Whether a string is a name by the agentskills.io rule, and one that every file system can have as a folder. */
 export function isItemName(name: string): boolean {
   return ItemName.safeParse(name).success;
 }
@@ -18,7 +18,18 @@ export function suggestName(text: string): string | null {
     .slice(0, LIMITS.name + 1)
     .replace(/^-/, '');
   const name = slug.slice(0, LIMITS.name).replace(/-$/, '');
-  return name === '' ? null : name;
+  if (name === '') return null;
+  return isItemName(name) ? name : `${name}-item`;
+}
+
+/** The refusal of a name, with the rule and the nearest name that keeps it. */
+export function invalidName(given: string, field = 'name'): RegistryError {
+  const suggestion = suggestName(given);
+  return new RegistryError(
+    'invalid_name',
+    `${show(given)} is no valid name: use 1 to ${LIMITS.name} of a-z, 0-9 and single hyphens, and no device name of Windows${suggestion === null ? '' : `, such as ${suggestion}`}.`,
+    { field },
+  );
 }
 
 /**
@@ -51,10 +62,10 @@ export function resolveName(item: {
     return { name: fallback, notes: [note] };
   }
   const given = written ?? fallback;
-  const suggestion = given === undefined ? null : suggestName(given);
+  if (given !== undefined) throw invalidName(given);
   throw new RegistryError(
     'invalid_name',
-    `${given === undefined ? `The ${kind} has no name` : `${show(given)} is no valid name`}: use 1 to ${LIMITS.name} of a-z, 0-9 and single hyphens${suggestion === null ? '' : `, such as ${suggestion}`}.`,
+    `The ${kind} has no name: give it one of 1 to ${LIMITS.name} of a-z, 0-9 and single hyphens.`,
     { field: 'name' },
   );
 }

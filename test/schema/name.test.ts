@@ -2,14 +2,27 @@ import { describe, expect, test } from 'vitest';
 import { RegistryError } from '../../schema/errors.ts';
 import { isItemName, resolveName, suggestName } from '../../schema/name.ts';
 
-test.each(['a', '7', 'pdf-tools', 'a1-b2-c3', 'x'.repeat(64)])('%s is a name', (name) => {
+test.each(['a', '7', 'console', 'com10', 'pdf-tools', 'a1-b2-c3', 'x'.repeat(64)])('%s is a name', (name) => {
   expect(isItemName(name)).toBe(true);
 });
 
-test.each(['', '-a', 'a-', 'a--b', 'A', 'a_b', 'a b', 'a.b', 'é', 'a/b', 'a\n', 'x'.repeat(65), '日本'])(
-  '%j is none',
-  (name) => expect(isItemName(name)).toBe(false),
-);
+test.each([
+  '',
+  '-a',
+  'a-',
+  'a--b',
+  'A',
+  'a_b',
+  'a b',
+  'a.b',
+  'é',
+  'a/b',
+  'a\n',
+  'x'.repeat(65),
+  '日本',
+  'con',
+  'lpt1',
+])('%j is none', (name) => expect(isItemName(name)).toBe(false));
 
 test.each([
   ['PDF Tools', 'pdf-tools'],
@@ -17,6 +30,7 @@ test.each([
   ['--a---b--', 'a-b'],
   ['Café Straße', 'cafe-strasse'],
   ['ﬁle', 'file'],
+  ['CON', 'con-item'],
   [`${'a'.repeat(63)} b`, 'a'.repeat(63)],
   [`!${'a'.repeat(80)}`, 'a'.repeat(64)],
   ['日本', null],
@@ -45,7 +59,7 @@ describe('resolveName', () => {
   test.each([
     ['Not Valid', 'Nor_This', /^"Not Valid" is no valid name: .*, such as not-valid\.$/],
     [undefined, 'Nor_This', /^"Nor_This" is no valid name: .*, such as nor-this\.$/],
-    ['日本', undefined, /^"日本" is no valid name: [^.]* hyphens\.$/],
+    ['日本', undefined, /^"日本" is no valid name: [^.]* device name of Windows\.$/],
     [undefined, undefined, /^The skill has no name: /],
     ['x'.repeat(9999), undefined, /^.{0,300}$/],
   ])('neither valid: %j, %j', (written, fallback, message) => {

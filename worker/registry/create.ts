@@ -3,7 +3,7 @@ import type { CreateBody } from '../../schema/api.ts';
 import { composeItem } from '../../schema/compose.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { MAIN_FILE } from '../../schema/item.ts';
-import { isItemName, suggestName } from '../../schema/name.ts';
+import { invalidName, isItemName } from '../../schema/name.ts';
 import { loadBlobs } from './blobs.ts';
 import { type Commit, commit, HeadMoved, type Written } from './commit.ts';
 import { checkContent } from './confirm.ts';
@@ -84,14 +84,6 @@ function composed(input: z.infer<typeof CreateBody>) {
       },
     );
   }
-  if (!isItemName(name)) {
-    throw new RegistryError(
-      'invalid_name',
-      `${JSON.stringify(name)} is no valid name: use 1 to 64 of a-z, 0-9 and single hyphens, such as ${suggestName(name) ?? 'my-skill'}.`,
-      {
-        field: 'name',
-      },
-    );
-  }
+  if (!isItemName(name)) throw invalidName(name);
   return { [MAIN_FILE[kind]]: { text: composeItem({ kind, name, description, instructions }) } };
 }

@@ -2,7 +2,7 @@ import { replaceName } from '../../schema/compose.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { decodeText } from '../../schema/frontmatter.ts';
 import { MAIN_FILE } from '../../schema/item.ts';
-import { isItemName, suggestName } from '../../schema/name.ts';
+import { invalidName, isItemName } from '../../schema/name.ts';
 import { loadBlobs } from './blobs.ts';
 import type { Written } from './commit.ts';
 import { checkTexts } from './confirm.ts';
@@ -17,14 +17,7 @@ import { writeOnHead } from './write.ts';
  * @throws RegistryError `invalid_name`, `name_taken` (by a removed item too), `not_found`, `conflict`, `credential`
  */
 export function renameItem(ctx: Context, ref: ItemRef, to: string, expected: number): Promise<Written> {
-  if (!isItemName(to)) {
-    const suggestion = suggestName(to);
-    throw new RegistryError(
-      'invalid_name',
-      `${JSON.stringify(to)} is no valid name: use 1 to 64 of a-z, 0-9 and single hyphens${suggestion ? `, such as ${suggestion}` : ''}.`,
-      { field: 'to' },
-    );
-  }
+  if (!isItemName(to)) throw invalidName(to, 'to');
   return writeOnHead(ctx, ref, expected, async (head, main) => {
     if (head.state === 'removed') {
       throw new RegistryError(

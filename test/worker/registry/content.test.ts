@@ -152,10 +152,10 @@ test('an odd description is kept and read back whole', async () => {
 
 test('a NUL that YAML writes as an escape does not cut the description short', async () => {
   const { ctx } = await openTestRegistry();
-  const text = '---\nname: nul\ndescription: "a\\0b"\n---\n';
+  const text = '---\nname: nulls\ndescription: "a\\0b"\n---\n';
   const { item } = await createItem(await ctx(), { kind: 'skill', files: { 'SKILL.md': { text } } });
   expect(item.description).toBe('a\uFFFDb');
-  expect((await getItem(await ctx(), { name: 'nul' })).description).toBe('a\uFFFDb');
+  expect((await getItem(await ctx(), { name: 'nulls' })).description).toBe('a\uFFFDb');
 });
 
 test('guidelines are limited, checked for credentials and refused to readers', async () => {
