@@ -235,5 +235,6 @@ function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `no answer in ${TIMEOUT_MS / 1000} seconds`;
   const cause = error.cause as NodeJS.ErrnoException | undefined;
-  return cause?.code ?? cause?.message ?? error.message;
+  // The message of an error without a cause may quote a header, and with it a token.
+  return cause?.code ?? cause?.message ?? 'the request cannot be sent';
 }

@@ -14,7 +14,7 @@ import {
   withJson,
   withKind,
 } from './cli.ts';
-import { CommandFailed, sentence } from './failure.ts';
+import { CommandFailed, sentence, WrongUsage } from './failure.ts';
 import { findSources, type Source } from './import/find.ts';
 import { type ReadItem, readItem } from './import/read.ts';
 import { sendItem } from './import/send.ts';
@@ -146,6 +146,8 @@ function again(path: string, { notes }: ReadItem, first: Added): Added {
 function search(cli: Cli, paths: string[], kind: Kind | undefined): { sources: Source[]; results: Added[] } {
   const sources = new Map<string, Source>();
   const results: Added[] = [];
+  // What an unset variable of a shell leaves would be the folder where the person is.
+  if (paths.includes('')) throw new WrongUsage('One of the paths is empty; name what to add.');
   for (const path of paths) {
     const full = resolve(cli.environment.cwd, path);
     try {

@@ -21,6 +21,7 @@ export function sentence(error: unknown): string {
   if (error instanceof RegistryError) return registrySentence(error);
   if (!(error instanceof Error)) return `Something failed: ${String(error)}`;
   const { code, path } = error as NodeJS.ErrnoException;
+  if (code === 'EISDIR' && path === undefined) return 'A folder was named where a file is needed.';
   if (code !== undefined && path !== undefined) return `${path} ${FILE_PROBLEM[code] ?? `failed (${code})`}.`;
   return FAULTS.some((fault) => error instanceof fault)
     ? `The command met a fault of its own (${error.name}: ${error.message}); set REPERTOIRE_DEBUG=1 to see where.`

@@ -17,7 +17,10 @@ export interface Session {
   device: DeviceRecord | null;
 }
 
-const Owner = z.object({ url: z.string().optional(), token: z.string().min(1) });
+const Owner = z.object({
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  token: z.string().regex(/^[\x21-\x7e]+$/),
+});
 
 /** A connection to the registry: with the token of a file where one is named, else as the paired device. */
 export async function openSession({ environment, state }: Cli, flags: ConnectionFlags): Promise<Session> {
@@ -49,8 +52,10 @@ export function readTokenFile(path: string): { url?: string | undefined; token: 
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EISDIR') throw new CommandFailed(`${path} is a folder, not a token file.`, { cause });
+    if (!(cause instanceof SyntaxError)) throw cause;
   }
   const owner = Owner.safeParse(value);
   if (!owner.success)

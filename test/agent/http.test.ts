@@ -189,6 +189,16 @@ describe('an API token', () => {
     expect(other.got).toEqual([]);
   });
 
+  it('never quotes the token, not even one that no header can hold', async () => {
+    const http = new Http({
+      url: 'http://127.0.0.1:9',
+      credentials: { type: 'bearer', token: 'sk_x\nsk_y' },
+    });
+    const error = (await http.json('GET', '/api/v1/x', Anything).catch((reason: unknown) => reason)) as Error;
+    expect(error).toMatchObject({ code: 'unavailable' });
+    expect(error.message).not.toContain('sk_');
+  });
+
   it('says so when the answer has another form than this version knows', async () => {
     const { url } = await serve((_, response) => json(response, 200, { ok: 'yes' }));
     const http = new Http({ url, credentials: { type: 'bearer', token: 'sk_x' } });

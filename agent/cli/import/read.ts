@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { digestInput } from '../../../schema/digest.ts';
 import { decodeText } from '../../../schema/frontmatter.ts';
@@ -91,6 +91,9 @@ function readFolder(source: Source, options: ReadOptions, notes: string[]): Read
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const full = join(folder, entry.name);
       const path = prefix + entry.name;
+      if (entry.name.includes('\uFFFD') && !existsSync(full)) {
+        throw new CommandFailed(`the name of ${path} is no UTF-8 text; rename the file.`);
+      }
       if (entry.name === '.git') {
         notes.push('its .git was left out.');
         continue;

@@ -179,6 +179,12 @@ describe('what an item holds', () => {
     expect(() => read('set/x')).toThrow('key.txt is a link that leads out of x');
   });
 
+  test.skipIf(process.platform !== 'linux')('a name that is no UTF-8 is named as such', () => {
+    write({ 'x/SKILL.md': skill('x') });
+    writeFileSync(Buffer.concat([Buffer.from(join(folder, 'x/')), Buffer.from([0xff])]), '');
+    expect(() => read('x')).toThrow('is no UTF-8 text; rename the file.');
+  });
+
   test('circles and dangling links are refused', () => {
     write({ 'x/SKILL.md': skill('x'), 'x/sub/a.md': 'a' });
     symlinkSync('..', join(folder, 'x/sub/up'));

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -85,13 +85,18 @@ test('the version is package.json’s', async () => {
 test('a person gets one sentence, the stack only with REPERTOIRE_DEBUG=1, and no secret', async () => {
   computer.write({
     'bad.json': '{"token": "rpt_secret',
+    'lines.json': '{"url":"http://127.0.0.1:9","token":"rpt_secret\\nrpt_secret"}',
+    'address.json': '{"url":"nonsense","token":"rpt_secret"}',
     'good.json': '{"url":"http://127.0.0.1:9","token":"rpt_secret"}',
   });
-  const broken = await computer.run(['list', '--token-file', 'bad.json']);
-  expect([broken.code, broken.stderr]).toEqual([
-    1,
-    `${join(computer.home, 'bad.json')} is no token file: it holds no JSON with url and token.\n`,
-  ]);
+  for (const name of ['bad.json', 'lines.json', 'address.json']) {
+    const broken = await computer.run(['list', '--token-file', name]);
+    const path = join(computer.home, name);
+    const sentence = `${path} is no token file: it holds no JSON with url and token.\n`;
+    expect([broken.code, broken.stderr]).toEqual([1, sentence]);
+  }
+  const folder = await computer.run(['list', '--token-file', '.']);
+  expect(folder.stderr).toBe(`${computer.home} is a folder, not a token file.\n`);
   const gone = await computer.run(['list', '--token-file', 'gone.json']);
   expect(gone.stderr).toBe(`${join(computer.home, 'gone.json')} does not exist.\n`);
   const away = await computer.run(['list', '--token-file', 'good.json'], { env: { REPERTOIRE_DEBUG: '1' } });
@@ -174,4 +179,31 @@ test('an older Node is told so in one sentence', async () => {
   expect(failed?.stderr).toMatch(
     /^Repertoire needs Node 22\.12 or newer, and this is v[\d.]+; update Node\.\n$/,
   );
+});
+
+test('an older Node hands over to the one that the checkout brings along', async () => {
+  const shim = join(setting.folder, 'checkout/dist/old.cjs');
+  const node = join(setting.folder, 'checkout/node_modules/node/bin/node');
+  mkdirSync(dirname(node), { recursive: true });
+  symlinkSync(process.execPath, node);
+  setting.computer('.').write({
+    'checkout/dist/old.cjs': `
+      if (!process.env.HANDED_OVER) Object.defineProperty(process.versions, 'node', { value: '20.11.0' });
+      process.env.HANDED_OVER = '1';
+      require(${JSON.stringify(computer.program)});
+    `,
+  });
+  const { stdout } = await promisify(execFile)(process.execPath, [shim, '--version']);
+  expect(stdout).toBe(`${VERSION}\n`);
+});
+
+test('a wrong call is told in sentences', async () => {
+  expect(await computer.run(['lst'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^Unknown command 'lst'; did you mean list\?\n/),
+  });
+  expect(await computer.run(['show'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^Missing required argument 'name'\.\n/),
+  });
 });
