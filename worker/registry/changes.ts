@@ -6,6 +6,7 @@ import { accounts, blobs, files, items } from '../db/tables.ts';
 import { encodeContent } from './blobs.ts';
 import type { Context } from './context.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
+import { fileColumns } from './files.ts';
 import { summaryColumns } from './head.ts';
 
 const PAGE_ITEMS = 500;
@@ -39,10 +40,7 @@ export async function changesSince(ctx: Context, since: string | null): Promise<
     ctx.db
       .select({
         item: items.id,
-        path: files.path,
-        digest: files.digest,
-        size: files.size,
-        executable: files.executable,
+        ...fileColumns,
         bytes: blobs.bytes,
       })
       .from(items)

@@ -1,8 +1,9 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
-import { type FileEntry, type Item, type ItemSummary, Kind, MAIN_FILE } from '../../schema/item.ts';
-import { blobs, files, items } from '../db/tables.ts';
+import { type Item, type ItemSummary, Kind, MAIN_FILE } from '../../schema/item.ts';
+import { files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
+import { entriesOf, fileColumns, selectBytes, selectEntries } from './files.ts';
 
 /** An item's current state with its files, as read before a write. */
 export type Head = Item;
@@ -26,13 +27,6 @@ export const summaryColumns = {
   updated_at: items.updatedAt,
 } as const;
 
-const fileColumns = {
-  path: files.path,
-  digest: files.digest,
-  size: files.size,
-  executable: files.executable,
-} as const;
-
 /** The path of each row's own main file: a skill may well hold a PERSONA.md of its own, and a persona a SKILL.md. */
 export const MAIN_FILE_OF_ROW = sql`case ${items.kind} when 'skill' then ${MAIN_FILE.skill} else ${MAIN_FILE.persona} end`;
 
@@ -49,30 +43,17 @@ export async function tryReadHead(
   ref: ItemRef,
 ): Promise<{ head: Head; main: Uint8Array } | null> {
   const named = namedItem(ctx, ref);
-  const [rows, fileRows, mainRows] = await ctx.batch([
+  const [rows, entries, mains] = await ctx.batch([
     ctx.db.select(summaryColumns).from(items).where(named),
-    ctx.db
-      .select({ item: items.id, ...fileColumns })
-      .from(items)
-      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-      .where(named)
-      .orderBy(files.path),
-    ctx.db
-      .select({ item: items.id, bytes: blobs.bytes })
-      .from(items)
-      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-      .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
-      .where(and(named, eq(files.path, MAIN_FILE_OF_ROW))),
+    selectEntries(ctx, named),
+    selectBytes(ctx, and(named, eq(files.path, MAIN_FILE_OF_ROW))),
   ]);
   const summary = pick(rows, ref);
   if (!summary) return null;
-  const main = mainRows.find((row) => row.item === summary.id);
+  const main = mains.find((row) => row.item === summary.id);
   if (!main)
     throw new RegistryError('internal', `The content of ${summary.name} is missing from the registry.`);
-  return {
-    head: { ...summary, files: fileRows.filter((row) => row.item === summary.id).map(toFile) },
-    main: main.bytes,
-  };
+  return { head: { ...summary, files: entriesOf(summary, entries) }, main: main.bytes };
 }
 
 export function namedItem(ctx: Context, { kind, name }: ItemRef): SQL | undefined {
@@ -121,8 +102,4 @@ export async function conflict(ctx: Context, head: Head, expected: number): Prom
     `${head.name} is at revision ${head.revision}, but this change is based on revision ${expected}${what}; read the current one, apply the change to it and send it again.`,
     { current_revision: head.revision, differs },
   );
-}
-
-function toFile({ path, digest, size, executable }: FileEntry & { item: string }): FileEntry {
-  return { path, digest, size, executable };
 }

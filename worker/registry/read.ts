@@ -1,8 +1,9 @@
-import { and, desc, eq, ne, type SQL } from 'drizzle-orm';
+import { and, desc, eq, ne } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
-import { blobs, files, items } from '../db/tables.ts';
+import { files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
+import { entriesOf, selectBytes, selectEntries } from './files.ts';
 import { type ItemRef, MAIN_FILE_OF_ROW, namedItem, notFound, pick, summaryColumns } from './head.ts';
 
 /** Every item, skills first, each kind by name in byte order; removed ones only on request. */
@@ -29,8 +30,15 @@ export async function listItems(
 
 /** An item with the entries of its files. Removed items are found too. */
 export async function getItem(ctx: Context, ref: ItemRef): Promise<Item> {
-  const { summary, entries } = await readEntries(ctx, ref);
-  return { ...summary, files: entries };
+  const named = namedItem(ctx, ref);
+  const [rows, entries] = await ctx.batch([
+    ctx.db.select(summaryColumns).from(items).where(named),
+    selectEntries(ctx, named),
+  ]);
+  ctx.require('skills:read');
+  const summary = pick(rows, ref);
+  if (!summary) throw notFound(ref);
+  return { ...summary, files: entriesOf(summary, entries) };
 }
 
 export interface StoredFile {
@@ -45,12 +53,7 @@ export async function getFile(ctx: Context, ref: ItemRef, path?: string): Promis
   const [rows, entries, found] = await ctx.batch([
     ctx.db.select(summaryColumns).from(items).where(named),
     selectEntries(ctx, named),
-    ctx.db
-      .select({ item: items.id, bytes: blobs.bytes })
-      .from(items)
-      .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-      .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
-      .where(and(named, path === undefined ? eq(files.path, MAIN_FILE_OF_ROW) : eq(files.path, path))),
+    selectBytes(ctx, and(named, eq(files.path, path ?? MAIN_FILE_OF_ROW))),
   ]);
   ctx.require('skills:read');
   const summary = pick(rows, ref);
@@ -67,38 +70,4 @@ export async function getFile(ctx: Context, ref: ItemRef, path?: string): Promis
     );
   }
   return { item, entry, bytes };
-}
-
-async function readEntries(
-  ctx: Context,
-  ref: ItemRef,
-): Promise<{ summary: ItemSummary; entries: FileEntry[] }> {
-  const named = namedItem(ctx, ref);
-  const [rows, entries] = await ctx.batch([
-    ctx.db.select(summaryColumns).from(items).where(named),
-    selectEntries(ctx, named),
-  ]);
-  ctx.require('skills:read');
-  const summary = pick(rows, ref);
-  if (!summary) throw notFound(ref);
-  return { summary, entries: entriesOf(summary, entries) };
-}
-
-function selectEntries(ctx: Context, which: SQL | undefined) {
-  return ctx.db
-    .select({
-      item: items.id,
-      path: files.path,
-      digest: files.digest,
-      size: files.size,
-      executable: files.executable,
-    })
-    .from(items)
-    .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-    .where(which)
-    .orderBy(files.path);
-}
-
-function entriesOf({ id }: ItemSummary, rows: readonly (FileEntry & { item: string })[]): FileEntry[] {
-  return rows.flatMap(({ item, ...entry }) => (item === id ? [entry] : []));
 }

@@ -1,8 +1,9 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
 import { type FileEntry, type Kind, LIMITS, MAIN_FILE } from '../../schema/item.ts';
-import { blobs, files, items } from '../db/tables.ts';
+import { files, items } from '../db/tables.ts';
 import type { Context } from './context.ts';
+import { entriesOf, selectBytes, selectEntries } from './files.ts';
 
 /** Which item: the Skills extension knows one by kind and name together. */
 export interface SkillKey {
@@ -52,7 +53,7 @@ export async function listSkillRows(ctx: Context, page: Page): Promise<{ rows: S
   const ids = ctx.db.select({ id: shown.id }).from(shown);
   const [found, entries, mains] = await ctx.batch([
     selectPage(ctx, page, page.limit + 1),
-    selectFiles(ctx, inArray(items.id, ids)),
+    selectEntries(ctx, inArray(items.id, ids)),
     selectMains(ctx, inArray(items.id, ids)),
   ]);
   ctx.require('skills:read');
@@ -66,7 +67,7 @@ export async function listSkillRows(ctx: Context, page: Page): Promise<{ rows: S
 export async function getSkillRow(ctx: Context, key: SkillKey): Promise<SkillRow | null> {
   const [found, entries, mains] = await ctx.batch([
     ctx.db.select(headColumns).from(items).where(represented(ctx, key)),
-    selectFiles(ctx, represented(ctx, key)),
+    selectEntries(ctx, represented(ctx, key)),
     selectMains(ctx, represented(ctx, key)),
   ]);
   ctx.require('skills:read');
@@ -76,7 +77,7 @@ export async function getSkillRow(ctx: Context, key: SkillKey): Promise<SkillRow
 
 /** The bytes of one file of such an item, exactly as stored; null when there is none. One round trip. */
 export async function readSkillFile(ctx: Context, key: SkillKey, path: string): Promise<Uint8Array | null> {
-  const [found] = await ctx.batch([selectBlobs(ctx, and(represented(ctx, key), eq(files.path, path)))]);
+  const [found] = await ctx.batch([selectBytes(ctx, and(represented(ctx, key), eq(files.path, path)))]);
   ctx.require('skills:read');
   return found[0]?.bytes ?? null;
 }
@@ -107,33 +108,9 @@ function selectPage(ctx: Context, { after }: Page, limit: number) {
   return unionAll(part('skill'), part('persona')).orderBy(desc(items.kind), asc(items.name)).limit(limit);
 }
 
-function selectFiles(ctx: Context, which: SQL | undefined) {
-  return ctx.db
-    .select({
-      item: items.id,
-      path: files.path,
-      digest: files.digest,
-      size: files.size,
-      executable: files.executable,
-    })
-    .from(items)
-    .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-    .where(which)
-    .orderBy(files.path);
-}
-
 function selectMains(ctx: Context, which: SQL | undefined) {
   const persona = and(eq(items.kind, 'persona'), eq(files.path, MAIN_FILE.persona));
-  return selectBlobs(ctx, and(which, persona, lte(files.size, LIMITS.inlineBytes)));
-}
-
-function selectBlobs(ctx: Context, which: SQL | undefined) {
-  return ctx.db
-    .select({ item: items.id, bytes: blobs.bytes })
-    .from(items)
-    .innerJoin(files, and(eq(files.itemId, items.id), eq(files.revision, items.revision)))
-    .innerJoin(blobs, and(eq(blobs.accountId, items.accountId), eq(blobs.digest, files.digest)))
-    .where(which);
+  return selectBytes(ctx, and(which, persona, lte(files.size, LIMITS.inlineBytes)));
 }
 
 type Found = {
@@ -155,7 +132,7 @@ function toRow(
 ): SkillRow {
   return {
     ...toHead(head),
-    files: entries.flatMap(({ item, ...entry }) => (item === head.id ? [entry] : [])),
+    files: entriesOf(head, entries),
     main: mains.find((row) => row.item === head.id)?.bytes ?? null,
   };
 }
