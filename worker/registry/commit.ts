@@ -7,6 +7,7 @@ import { brokenConstraint, type Statement } from '../db/client.ts';
 import { accounts, blobs, changes, files, guards, items, revisions } from '../db/tables.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
+import { formatCursor, lastSeq, selectPosition } from './cursor.ts';
 import type { Head } from './head.ts';
 import { indexStatements } from './search-index.ts';
 
@@ -48,7 +49,7 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
   const revision = content ? (head?.revision ?? 0) + 1 : (head as Head).revision;
   const name = content?.name ?? (head as Head).name;
   const kind = content?.kind ?? (head as Head).kind;
-  const seq = sql<number>`(select ${accounts.seq} from ${accounts} where ${accounts.id} = ${accountId})`;
+  const seq = lastSeq(ctx);
   const current = content
     ? {
         name,
@@ -126,9 +127,7 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
     ...indexStatements(ctx, { id, head, content, state }),
     ...(write.also ?? []),
     db.delete(guards),
-  );
-  statements.push(
-    db.select({ epoch: accounts.epoch, seq: accounts.seq }).from(accounts).where(eq(accounts.id, accountId)),
+    selectPosition(ctx),
   );
 
   let results: unknown[];
@@ -148,7 +147,7 @@ export async function commit(ctx: Context, write: Commit): Promise<Written> {
   }
   const [account] = results.at(-1) as { epoch: string; seq: number }[];
   if (!account) throw new RegistryError('internal', 'The account vanished during the write.');
-  const cursor = `${account.epoch}:${account.seq}`;
+  const cursor = formatCursor(account);
   ctx.defer(ctx.notify({ cursor }));
   const item: Item = {
     id,

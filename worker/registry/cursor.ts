@@ -1,16 +1,24 @@
-import { eq } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { accounts } from '../db/tables.ts';
 import type { Context } from './context.ts';
 
+/** Where the registry is, as {@link formatCursor} takes it. */
+export function selectPosition(ctx: Context) {
+  return ctx.db
+    .select({ epoch: accounts.epoch, seq: accounts.seq })
+    .from(accounts)
+    .where(eq(accounts.id, ctx.account));
+}
+
+/** The number of the registry's last change, for use in a statement. */
+export function lastSeq(ctx: Context): SQL<number> {
+  return sql<number>`(select ${accounts.seq} from ${accounts} where ${accounts.id} = ${ctx.account})`;
+}
+
 /** `epoch:seq` of the registry as it is now. */
 export async function currentCursor(ctx: Context): Promise<string> {
-  const [[account]] = await ctx.batch([
-    ctx.db
-      .select({ epoch: accounts.epoch, seq: accounts.seq })
-      .from(accounts)
-      .where(eq(accounts.id, ctx.account)),
-  ]);
+  const [[account]] = await ctx.batch([selectPosition(ctx)]);
   if (!account) throw new RegistryError('internal', 'The account is missing.');
   return formatCursor(account);
 }

@@ -1,9 +1,9 @@
 import { and, count, eq, inArray, isNull, notInArray } from 'drizzle-orm';
 import type { Device, DeviceList } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { accounts, devices, deviceTokens, folderItems, folderReports } from '../db/tables.ts';
+import { devices, deviceTokens, folderItems, folderReports } from '../db/tables.ts';
 import type { Context } from './context.ts';
-import { formatCursor } from './cursor.ts';
+import { formatCursor, selectPosition } from './cursor.ts';
 
 /** States that are as wished: everything else is an exception that a person should see. */
 export const AS_WISHED = ['written', 'adopted'] as const;
@@ -12,10 +12,7 @@ export const AS_WISHED = ['written', 'adopted'] as const;
 export async function listDevices(ctx: Context): Promise<DeviceList> {
   const mine = eq(devices.accountId, ctx.account);
   const [[account], deviceRows, folders, counts, exceptions] = await ctx.batch([
-    ctx.db
-      .select({ epoch: accounts.epoch, seq: accounts.seq })
-      .from(accounts)
-      .where(eq(accounts.id, ctx.account)),
+    selectPosition(ctx),
     ctx.db.select().from(devices).where(mine).orderBy(devices.pairedAt),
     ctx.db
       .select({ report: folderReports })

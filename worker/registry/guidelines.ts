@@ -6,7 +6,7 @@ import { LIMITS } from '../../schema/item.ts';
 import { accounts, changes } from '../db/tables.ts';
 import { checkTexts } from './confirm.ts';
 import type { Context } from './context.ts';
-import { formatCursor } from './cursor.ts';
+import { formatCursor, lastSeq, selectPosition } from './cursor.ts';
 
 /** The user's guidelines: what every client is told before the items. */
 export async function getGuidelines(ctx: Context): Promise<Guidelines> {
@@ -42,7 +42,6 @@ export async function setGuidelines(
   ctx.require('skills:write');
   const confirmed = await checkTexts(ctx, 'guidelines', [{ path: 'guidelines', text }], confirm);
   const now = ctx.now();
-  const seq = sql<number>`(select ${accounts.seq} from ${accounts} where ${accounts.id} = ${accountId})`;
   const [, , [account]] = await ctx.batch([
     ctx.db
       .update(accounts)
@@ -53,11 +52,10 @@ export async function setGuidelines(
         guidelinesAt: now,
       })
       .where(eq(accounts.id, accountId)),
-    ctx.db.insert(changes).values({ accountId, seq, at: now, type: 'guidelines', author: ctx.author }),
     ctx.db
-      .select({ epoch: accounts.epoch, seq: accounts.seq })
-      .from(accounts)
-      .where(eq(accounts.id, accountId)),
+      .insert(changes)
+      .values({ accountId, seq: lastSeq(ctx), at: now, type: 'guidelines', author: ctx.author }),
+    selectPosition(ctx),
     ...confirmed,
   ]);
   if (account) ctx.defer(ctx.notify({ cursor: formatCursor(account) }));
