@@ -97,7 +97,11 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 
   const { promise, resolve } = Promise.withResolvers<void>();
   local.onclose = resolve;
-  local.onerror = (error) => log(`A message could not be read: ${error.message}`);
+  local.onerror = ({ name, message }) => {
+    // What a shape says about a value is long, and quotes it.
+    const reason = name.includes('Zod') ? 'it is no message of the protocol.' : message;
+    log(`A message could not be read: ${reason}`);
+  };
   await remote.start();
   await local.start();
   await promise;
