@@ -262,7 +262,7 @@ function presentClients(machine: Machine, { connected }: Pick<Settings, 'connect
 
 function braked(action: Action, waiting: ReadonlySet<string>): Action {
   if (action.decision.do !== 'remove' || !waiting.has(action.item)) return action;
-  const reason = 'Its removal waits, with many others, for "repertoire confirm".';
+  const reason = 'The removal waits, with many others, for "repertoire confirm".';
   return { ...action, decision: { do: 'hold', state: 'held_back', reason } };
 }
 

@@ -129,7 +129,9 @@ export function createSync(deps: SyncDeps): Sync {
     status.last_pass_at = now();
     for (const { action, kind, name, revision, message } of result.events) {
       const level = action === 'failed' || action === 'held_back' ? 'warn' : 'info';
-      log({ level, message: message ?? `${action} ${kind} ${name}`, action, kind, name, revision });
+      const what =
+        message === undefined ? `${action} ${kind} ${name}` : naming(`${kind} ${name}`, name, message);
+      log({ level, message: what, action, kind, name, revision });
     }
     report();
     deps.afterPass?.();
@@ -229,4 +231,9 @@ function join(a: Asked, b: Asked): Asked {
     rung: isBefore(a.rung, b.rung) ? b.rung : (a.rung ?? b.rung),
     scope: a.scope === 'all' || b.scope === 'all' ? 'all' : new Set([...a.scope, ...b.scope]),
   };
+}
+
+/** The message, with the item put before it where it does not name it. */
+function naming(what: string, name: string, message: string): string {
+  return message.includes(name) ? message : `${what}: ${message}`;
 }

@@ -49,10 +49,8 @@ export function withJson(to: Command): Command {
   return to.option('--json', 'print data as JSON');
 }
 
-export function withKind(to: Command): Command {
-  return to.addOption(
-    new Option('--kind <kind>', 'skill or persona, where both have the name').choices(Kind.options),
-  );
+export function withKind(to: Command, what = 'which one, where both have the name'): Command {
+  return to.addOption(new Option('--kind <kind>', what).choices(Kind.options));
 }
 
 /** For matches that the credential check asks about: the owner's word that they are no secret. */

@@ -73,7 +73,7 @@ function showPersonas({ output }: Cli, all: readonly Awaiting[]): void {
   const byName = Map.groupBy(all, ({ name }) => name);
   output.note(
     wrap(
-      `${counted(byName.size, 'persona')} ${byName.size === 1 ? 'restricts' : 'restrict'} what it may do, which some clients' files cannot carry; "repertoire confirm --agree-persona NAME" has one written there without the restriction:`,
+      `${counted(byName.size, 'persona')} ${byName.size === 1 ? 'restricts what it' : 'restrict what they'} may do, which some clients' files cannot carry; "repertoire confirm --agree-persona NAME" has one written there without the restriction:`,
       output.width,
     ),
   );

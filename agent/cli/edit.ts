@@ -17,6 +17,7 @@ import {
 } from './cli.ts';
 import { CommandFailed, sentence, WrongUsage } from './failure.ts';
 import { readInput } from './guidelines.ts';
+import { noteFlags } from './items.ts';
 import { findItem, openSession, type Session } from './session.ts';
 
 interface EditFlags extends ConnectionFlags {
@@ -85,6 +86,11 @@ async function editItem(cli: Cli, name: string, flags: EditFlags): Promise<void>
       revision === item.revision
         ? `${item.kind} ${name}: already so, unchanged.`
         : `${item.kind} ${name}: edited, now revision ${revision}.`,
+    );
+    const known = new Set(item.flags.map(({ message }) => message));
+    noteFlags(
+      output,
+      answer.item.flags.filter(({ message }) => !known.has(message)),
     );
   } catch (error) {
     if (!edited) throw error;

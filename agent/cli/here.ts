@@ -93,7 +93,7 @@ function judge(
     const state = fact.state === 'held_back' && needsAgreement(fact) ? 'awaits_agreement' : fact.state;
     return made(state, `${fact.message ?? 'No reason is known.'}${advice(fact)}`);
   }
-  if (!placed) return made('missing', 'It is not written yet; the next pass of "repertoire run" does.');
+  if (!placed) return made('missing', 'Not yet written: the next pass of "repertoire run" does that.');
   if (!isIntact(placed)) {
     return made('changed_here', `Its files were changed or deleted since the last pass; the next one looks.`);
   }

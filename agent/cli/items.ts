@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
 import { decodeText } from '../../schema/frontmatter.ts';
-import { type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
+import { type Flag, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
 import { type Cli, type ConnectionFlags, examples, registryCommand, withJson, withKind } from './cli.ts';
 import { CommandFailed } from './failure.ts';
+import type { Output } from './output.ts';
 import { findItem, openSession } from './session.ts';
 import { byteSize, counted, moment, oneLine, wrap } from './text.ts';
 
@@ -19,17 +20,21 @@ interface ShowFlags extends ConnectionFlags {
   json?: true;
 }
 
+const ONLY = 'only this kind';
+
 /** `list`, `search`, `show`: what the registry holds. */
 export function addItemCommands(program: Command, cli: Cli): void {
-  const list = withJson(withKind(registryCommand(program, 'list', 'list skills and personas')))
-    .addOption(new Option('--removed', 'removed ones too').conflicts('search'))
+  const list = withJson(withKind(registryCommand(program, 'list', 'list skills and personas'), ONLY))
+    .addOption(new Option('--removed', 'removed ones as well').conflicts('search'))
     .option('--search <text>', 'only those in which the text is found, best first')
     .action((flags: ListFlags) =>
       flags.search === undefined ? listItems(cli, flags) : searchItems(cli, flags.search, flags),
     );
   examples(list, 'list', 'list --kind persona --json', 'list --removed');
 
-  const search = withJson(withKind(registryCommand(program, 'search', 'find skills and personas by text')))
+  const search = withJson(
+    withKind(registryCommand(program, 'search', 'find skills and personas by text'), ONLY),
+  )
     .argument('<text...>')
     .action((words: string[], flags: ListFlags) => searchItems(cli, words.join(' '), flags));
   examples(search, 'search pull request review');
@@ -123,17 +128,23 @@ async function showItem(
 /** Goes to stderr, so that the file alone is on stdout. */
 function describe({ output }: Cli, item: Item): void {
   const others = item.files.length - 1;
+  const more = others > 0 ? `, with ${counted(others, 'more file')} (--files)` : '';
   output.note(
-    `${item.kind} ${item.name}, ${item.state}, revision ${item.revision} of ${moment(item.updated_at)}${
-      others > 0 ? `, with ${counted(others, 'more file')} (--files)` : ''
-    }`,
+    output.wrapped(
+      `${item.kind} ${item.name}, ${item.state}, revision ${item.revision} of ${moment(item.updated_at)}${more}`,
+    ),
   );
-  for (const flag of item.flags) {
+  noteFlags(output, item.flags);
+  output.note('');
+}
+
+/** Says where some client does not read the item as it was meant. */
+export function noteFlags(output: Output, flags: readonly Flag[]): void {
+  for (const { message, line } of flags) {
     output.note(
-      `  ${wrap(`note: ${oneLine(flag.message)}${flag.line ? ` (line ${flag.line})` : ''}`, output.width - 2, '    ')}`,
+      `  ${wrap(`note: ${oneLine(message)}${line ? ` (line ${line})` : ''}`, output.width - 2, '    ')}`,
     );
   }
-  output.note('');
 }
 
 function listFiles({ output }: Cli, { files }: Item): void {

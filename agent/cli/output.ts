@@ -1,5 +1,5 @@
 import type { Environment } from './environment.ts';
-import { type Column, table, visible } from './text.ts';
+import { type Column, table, visible, wrap } from './text.ts';
 
 /** The one place that writes: results to stdout, everything said to the person to stderr. */
 export interface Output {
@@ -17,6 +17,8 @@ export interface Output {
   bytes(content: Uint8Array): void;
   /** A message. */
   note(text: string): void;
+  /** Fits the lines of a message into the terminal; elsewhere they stay whole. */
+  wrapped(text: string): string;
   /** Work that counts up: one line redrawn on a terminal, a line now and then elsewhere. */
   progress(what: string, total: number): Progress;
 }
@@ -56,6 +58,13 @@ export function createOutput({ env, stdout, stderr }: Environment): Output {
     style,
     line,
     note,
+    wrapped: (text) =>
+      stderr.isTTY
+        ? text
+            .split('\n')
+            .map((each) => wrap(each, stderr.columns || 80))
+            .join('\n')
+        : text,
     table(columns, rows) {
       const [head, ...lines] = table(columns, rows, width);
       line(style.bold(head as string));

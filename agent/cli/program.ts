@@ -28,7 +28,7 @@ export async function run(environment: Environment, args: readonly string[]): Pr
   } catch (error) {
     // Commander has said what it has to say.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    output.note(sentence(error));
+    output.note(output.wrapped(sentence(error)));
     if (environment.env.REPERTOIRE_DEBUG === '1' && error instanceof Error) output.note(stackOf(error));
     return error instanceof WrongUsage ? 2 : 1;
   }
@@ -49,7 +49,7 @@ function createProgram(cli: Cli): Command {
     .configureOutput({
       writeOut: (text) => output.line(text.replace(/\n$/, '')),
       writeErr: (text) => output.note(text.replace(/\n$/, '')),
-      outputError: (text, write) => write(text.replace(/^error: /, '')),
+      outputError: (text, write) => write(output.wrapped(usageSentence(text))),
     })
     .exitOverride()
     .showHelpAfterError('"repertoire --help" and "repertoire COMMAND --help" say more.');
@@ -75,6 +75,16 @@ function createProgram(cli: Cli): Command {
 function argumentTerm(argument: Argument): string {
   const name = argument.variadic ? `${argument.name()}...` : argument.name();
   return argument.required ? ` <${name}>` : ` [${name}]`;
+}
+
+/** Commander's words as a sentence like the others: "error: unknown command 'lst'", a suggestion on the next line. */
+function usageSentence(text: string): string {
+  const words = text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(/\n\((.*)\?\)$/, '; $1?')
+    .replace('; Did', '; did');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.?]$/.test(words) ? '' : '.'}`;
 }
 
 function stackOf(error: Error): string {

@@ -25,7 +25,6 @@ async function runAgent(cli: Cli, { json }: RunFlags): Promise<void> {
   const { runDaemon } = await import('../daemon.ts');
   const log = (line: LogLine) =>
     json ? output.json({ at: new Date().toISOString(), ...line }, { lines: true }) : logLine(cli, line);
-  if (!json) output.note('The agent runs; Ctrl-C stops it, and every file stays.');
   const ended = await runDaemon(options(cli, log));
   if (ended.ended === 'busy') {
     const running = (await ask(paths.instance, { type: 'status' })) as AgentStatus | null;

@@ -10,7 +10,7 @@ import {
   withJson,
   withKind,
 } from './cli.ts';
-import { sentence } from './failure.ts';
+import { sentence, WrongUsage } from './failure.ts';
 import { agree } from './question.ts';
 import { findItem, openSession, type Session } from './session.ts';
 
@@ -45,19 +45,22 @@ export function addStateCommands(program: Command, cli: Cli): void {
   examples(remove, 'remove old-notes', 'remove old-notes older-notes --yes');
 
   const restore = withJson(
-    withKind(registryCommand(program, 'restore', 'bring back a removed item, or an older revision of one')),
+    withKind(registryCommand(program, 'restore', 'bring back removed items, or an older revision of one')),
   )
-    .argument('<name>')
+    .argument('<name...>')
     .option('--revision <n>', 'revision to bring back, as "history" numbers them', parseRevision)
-    .action((name: string, { revision, ...flags }: StateFlags & { revision?: number }) =>
-      eachItem(cli, [name], flags, 'restored', ({ registry }, item) =>
+    .action(async (names: string[], { revision, ...flags }: StateFlags & { revision?: number }) => {
+      if (revision !== undefined && names.length > 1) {
+        throw new WrongUsage('A revision belongs to one item: name only that one.');
+      }
+      await eachItem(cli, names, flags, 'restored', ({ registry }, item) =>
         registry.restore(item, {
           expected_revision: item.revision,
           ...(revision !== undefined && { revision }),
         }),
-      ),
-    );
-  examples(restore, 'restore old-notes', 'restore code-review --revision 3');
+      );
+    });
+  examples(restore, 'restore old-notes older-notes', 'restore code-review --revision 3');
 
   const rename = withJson(
     withKind(registryCommand(program, 'rename', 'give an item another name, everywhere')),
@@ -110,7 +113,7 @@ async function eachItem(
     } catch (error) {
       if (names.length === 1) throw error;
       cli.failed = true;
-      output.note(`${name}: ${sentence(error)}`);
+      output.note(output.wrapped(`${name}: ${sentence(error)}`));
     }
   }
   if (json) output.json({ items: written });

@@ -30,6 +30,7 @@ interface Status {
   agent: {
     running: boolean;
     listening: boolean;
+    /** Null, as is what follows, when it is too busy to answer. */
     pid: number | null;
     /** Up to which change this computer knows the registry. */
     cursor: string | null;
@@ -45,6 +46,8 @@ interface Status {
 
 /** Exceptions of one kind beyond these are counted, not listed. */
 const LISTED = 12;
+/** As many items with one reason are still listed one by one. */
+const FEW = 3;
 
 /** `status`: what is on disk here beside what the registry wants. */
 export function addStatusCommand(program: Command, cli: Cli): void {
@@ -64,7 +67,8 @@ async function readStatus(cli: Cli): Promise<Status> {
   const device = readDevice(state);
   const { env, home, platform } = environment;
   const mirror = openMirror(state.mirror, { readOnly: true });
-  const [agent, registry] = await Promise.all([askAgent(cli), askRegistry(cli, device !== null)]);
+  const [asked, registry] = await Promise.all([askAgent(cli), askRegistry(cli, device !== null)]);
+  const agent = asked === 'silent' ? null : asked;
   const condition = readCondition(state);
   const cursor = agent?.cursor ?? mirror.cursor;
   const known = cursor !== null && registry.cursor !== null;
@@ -78,7 +82,7 @@ async function readStatus(cli: Cli): Promise<Status> {
       cursor: registry.cursor,
     },
     agent: {
-      running: agent !== null,
+      running: asked !== null,
       listening: agent?.listening ?? false,
       pid: agent?.pid ?? null,
       cursor,
@@ -98,9 +102,11 @@ async function readStatus(cli: Cli): Promise<Status> {
   };
 }
 
-/** Null when no agent runs, or it is too busy to say. */
-async function askAgent({ paths }: Cli): Promise<AgentStatus | null> {
-  return (await ask(paths.instance, { type: 'status' }, 5000).catch(() => null)) as AgentStatus | null;
+/** Null when no agent runs; `silent` when one does and is too busy to say more. */
+async function askAgent({ paths }: Cli): Promise<AgentStatus | 'silent' | null> {
+  return (await ask(paths.instance, { type: 'status' }, 5000).catch(() => 'silent')) as
+    | AgentStatus
+    | 'silent';
 }
 
 interface RegistryNow {
@@ -182,16 +188,31 @@ function showExceptions(cli: Cli, state: Exception['state'], all: readonly Excep
     showAgreements(cli, all);
     return;
   }
-  // The same item in several folders, for the same reason, is one thing to do.
-  const groups = [...Map.groupBy(all, ({ kind, name, message }) => `${kind} ${name}\0${message}`).values()];
+  // One reason that holds for many items is one thing to know; so is one item in several folders.
+  const groups = [...Map.groupBy(all, ({ kind, message }) => `${kind}\0${message}`).values()].flatMap(
+    (of) => {
+      const single = [...Map.groupBy(of, ({ name }) => name).values()];
+      return single.length > FEW ? [of] : single;
+    },
+  );
+  const what = output.style.yellow(state.replaceAll('_', ' '));
   for (const group of groups.slice(0, LISTED)) {
-    const [{ kind, name, message }] = group as [Exception];
-    const where = group.map(({ folder }) => tilde(cli, folder)).join(', ');
-    const head = `${kind} ${name}: ${output.style.yellow(state.replaceAll('_', ' '))} in ${where}.`;
+    const [{ kind, message }] = group as [Exception];
+    const names = [...new Set(group.map(({ name }) => name))].toSorted();
+    const where = [...new Set(group.map(({ folder }) => tilde(cli, folder)))].join(', ');
+    const head =
+      names.length === 1
+        ? `${kind} ${names[0]}: ${what} in ${where}.`
+        : `${counted(names.length, kind)} ${what} in ${where}: ${listed(names)}.`;
     output.line(`  ${wrap(`${head} ${message}`, output.width - 2, '    ')}`);
   }
   const more = groups.length - LISTED;
   if (more > 0) output.line(`  and ${more} more ${state.replaceAll('_', ' ')} (--json lists all)`);
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - LISTED;
+  return `${names.slice(0, LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** There may be many, and one answer does for all. */
@@ -211,6 +232,7 @@ function progressOf(behind: number | null): string {
 
 function agentLine({ running, listening, pid, last_pass_at }: Status['agent'], now: number): string {
   if (!running) return 'not running; "repertoire run" starts it';
+  if (pid === null) return 'running, and too busy to answer just now';
   const pass = last_pass_at === null ? 'no pass yet' : `last pass ${ago(last_pass_at, now)}`;
   return `running (process ${pid}), ${listening ? 'listening for changes' : 'not connected just now'}, ${pass}`;
 }

@@ -167,6 +167,27 @@ test('restore of an older revision is a new one on top', async () => {
   await computer.run(['restore', 'old', '--revision', '1']);
   expect(await show('old')).toMatchObject({ revision: 3, description: 'First.' });
   expect((await computer.run(['restore', 'old', '--revision', 'x'])).code).toBe(2);
+  const two = await computer.run(['restore', 'old', 'plain', '--revision', '1']);
+  expect([two.code, two.stderr]).toEqual([2, 'A revision belongs to one item: name only that one.\n']);
+});
+
+test('restore brings back several at once', async () => {
+  for (const name of ['gone-1', 'gone-2']) computer.write({ [`gone/${name}/SKILL.md`]: skill(name) });
+  await computer.run(['add', 'gone']);
+  await computer.run(['remove', 'gone-1', 'gone-2', '--yes']);
+  expect((await computer.run(['restore', 'gone-1', 'gone-2'])).stdout).toBe(
+    'skill gone-1: restored.\nskill gone-2: restored.\n',
+  );
+});
+
+test('an edit that clients will not read as meant says so, once', async () => {
+  computer.write({ 'odd/SKILL.md': skill('odd') });
+  await computer.run(['add', 'odd']);
+  const empty = await computer.run(['edit', 'odd', '--description', '']);
+  expect([empty.code, empty.stdout]).toEqual([0, 'skill odd: edited, now revision 2.\n']);
+  expect(empty.stderr).toContain('  note: The front matter has no description.');
+  computer.write({ 'body.md': 'More.\n' });
+  expect((await computer.run(['edit', 'odd', '--instructions', 'body.md'])).stderr).toBe('');
 });
 
 test('guidelines are set from a file or the input and printed as they are', async () => {

@@ -180,6 +180,9 @@ test('many removals wait for confirm', async () => {
   expect((await computer.json<Status>(['status'])).questions).toEqual([
     '12 items would be removed from this device at once. Run "repertoire confirm" to let them go, or restore them.',
   ]);
+  const shown = (await computer.run(['status'])).stdout.replaceAll(/\s+/g, ' ');
+  expect(shown).toContain('12 skills left over in ~/.agents/skills, ~/.claude/skills: many-1, many-10,');
+  expect(shown.match(/The removal waits, with many others/g)).toHaveLength(1);
   const unasked = await computer.run(['confirm']);
   expect([unasked.code, unasked.stderr]).toMatchObject([1, expect.stringContaining('skill many-1,')]);
   expect((await computer.run(['confirm', '--yes'])).stdout).toContain('12 items may go');
