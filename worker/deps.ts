@@ -1,9 +1,9 @@
 import type { Context as Call } from 'hono';
-import { logged } from './api/problem.ts';
 import { authenticate } from './auth/authenticate.ts';
 import { verifyProof } from './auth/dpop.ts';
 import type { Nonces } from './auth/nonce.ts';
 import type { Database } from './db/client.ts';
+import { logged } from './log.ts';
 import type { Push } from './push/push.ts';
 import { Context, type Surroundings } from './registry/context.ts';
 import type { Proof } from './registry/proof.ts';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { RegistryError } from '../../schema/errors.ts';
 import { type Kind, Kind as KindSchema } from '../../schema/item.ts';
 import type { AppEnv } from '../deps.ts';
-import { requirePlainJson } from './plain-json.ts';
+import { requirePlainJson } from '../plain-json.ts';
 
 /** The request's JSON body. @throws RegistryError `invalid_input` naming the field */
 export async function bodyOf<S extends z.ZodType>(c: Call<AppEnv>, schema: S): Promise<z.infer<S>> {

@@ -1,6 +1,6 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { type ErrorCode, RegistryError } from '../../schema/errors.ts';
-import { logged } from '../api/problem.ts';
+import { logged } from '../log.ts';
 
 /**
  * How a refusal travels: `answer` as the HTTP answer to the whole request, with the challenge that a client signs in

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RegistryError } from '../../schema/errors.ts';
 import { composeListing, listingCap, listsInTool } from '../../schema/listing.ts';
 import { SkillEditInput, SkillsInput, skillsDescription, TOOLS } from '../../schema/tools.ts';
-import { requirePlainJson } from '../api/plain-json.ts';
+import { requirePlainJson } from '../plain-json.ts';
 import { readListing } from '../registry/listing.ts';
 import { LIST_CACHE, NO_CACHE } from './cache.ts';
 import type { Session } from './session.ts';

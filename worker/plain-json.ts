@@ -1,4 +1,4 @@
-import { RegistryError } from '../../schema/errors.ts';
+import { RegistryError } from '../schema/errors.ts';
 
 interface Node {
   readonly value: unknown;
