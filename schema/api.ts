@@ -53,6 +53,7 @@ export type RenameBody = z.infer<typeof RenameBody>;
 
 /** `PUT /api/v1/guidelines` */
 export const GuidelinesBody = z.strictObject({ text: z.string(), ...written });
+export type GuidelinesBody = z.infer<typeof GuidelinesBody>;
 /** `GET /api/v1/guidelines` */
 export const Guidelines = z.object({ text: z.string(), updated_at: z.number().int().nullable() });
 export type Guidelines = z.infer<typeof Guidelines>;
@@ -67,6 +68,7 @@ export const SearchHit = ItemSummary.extend({
 });
 export type SearchHit = z.infer<typeof SearchHit>;
 export const SearchAnswer = z.object({ hits: z.array(SearchHit) });
+export type SearchAnswer = z.infer<typeof SearchAnswer>;
 
 /** Answer of every write to an item: the item as it now is, and the cursor after the write. */
 export const WriteAnswer = z.object({ item: Item, cursor: Cursor });
@@ -80,7 +82,7 @@ export type ChangedItem = z.infer<typeof ChangedItem>;
 export const ChangesPage = z.object({
   /** Where the next pull starts. */
   cursor: Cursor,
-  /** True when the page starts a snapshot, because the caller had no cursor or one older than the kept log. */
+  /** True on the first page for a caller without a cursor: the pages up to the end are all there is. */
   start_over: z.boolean(),
   more: z.boolean(),
   items: z.array(ChangedItem),
@@ -138,6 +140,7 @@ export type DeviceEvent = z.infer<typeof DeviceEvent>;
 
 /** `GET /api/v1/devices/{id}/history`, newest first. */
 export const DeviceHistory = z.object({ device: z.string(), events: z.array(DeviceEvent) });
+export type DeviceHistory = z.infer<typeof DeviceHistory>;
 
 /** State of one item in one folder, from the bytes read back. */
 export const ReportedItem = z.object({
@@ -215,7 +218,9 @@ export const ClientSeen = z.object({
   first_seen_at: z.number().int(),
   last_seen_at: z.number().int(),
 });
+export type ClientSeen = z.infer<typeof ClientSeen>;
 export const ClientsSeen = z.object({ clients: z.array(ClientSeen) });
+export type ClientsSeen = z.infer<typeof ClientsSeen>;
 
 /** P-256 public key (RFC 7517). */
 export const PublicJwk = z.object({

@@ -3,14 +3,16 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@libsql/client/web';
+import { Scope } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { FileChanges } from '../../schema/item.ts';
 import { openDatabase } from '../../worker/db/client.ts';
 import { accounts, tokens } from '../../worker/db/tables.ts';
 import { encodeContent } from '../../worker/registry/blobs.ts';
-import { ALL_SCOPES, Context, newId, newSecret } from '../../worker/registry/context.ts';
+import { Context } from '../../worker/registry/context.ts';
 import { createItem } from '../../worker/registry/create.ts';
+import { newId, newSecret } from '../../worker/registry/random.ts';
 
 /** What an account begins with. */
 export interface Fill {
@@ -60,7 +62,7 @@ export function instructions(length: number, marker: string): string {
 async function addAccount(client: Client, token: string): Promise<Context> {
   const db = openDatabase(client);
   const [accountId, hash] = [newId(), await sha256(token)];
-  const scopes = [...ALL_SCOPES];
+  const scopes = [...Scope.options];
   await db
     .insert(accounts)
     .values({ id: accountId, name: 'bench', epoch: newId().slice(0, 12), createdAt: 0 });

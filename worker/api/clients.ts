@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import type { z } from 'zod';
 import type { ClientsSeen } from '../../schema/api.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
 import { listClientsSeen } from '../registry/clients-seen.ts';
@@ -8,6 +7,6 @@ import { listClientsSeen } from '../registry/clients-seen.ts';
 export const clients = new Hono<AppEnv>();
 
 clients.get('/', async (c) => {
-  const answer: z.infer<typeof ClientsSeen> = { clients: await listClientsSeen(await callerOf(c)) };
+  const answer: ClientsSeen = { clients: await listClientsSeen(await callerOf(c)) };
   return c.json(answer);
 });

@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import type { z } from 'zod';
 import { type DeviceHistory, type DeviceList, type DeviceToken, ReportBody } from '../../schema/api.ts';
 import { type AppEnv, callerOf, proofOf, surroundings } from '../deps.ts';
 import { issueDeviceToken } from '../registry/device-token.ts';
@@ -37,7 +36,7 @@ devices.put('/self/report', async (c) => {
 
 /** → `DeviceHistory`, newest first. Errors: `not_found`. Needs `skills:read`. */
 devices.get('/:id/history', async (c) => {
-  const answer: z.infer<typeof DeviceHistory> = await deviceHistory(await callerOf(c), c.req.param('id'));
+  const answer: DeviceHistory = await deviceHistory(await callerOf(c), c.req.param('id'));
   return c.json(answer);
 });
 

@@ -16,10 +16,10 @@ import { createItem } from '../registry/create.ts';
 import { editItem } from '../registry/edit.ts';
 import { itemHistory } from '../registry/history.ts';
 import { getFile, getItem, listItems } from '../registry/read.ts';
+import { removeItem } from '../registry/remove.ts';
 import { renameItem } from '../registry/rename.ts';
 import { restoreItem } from '../registry/restore.ts';
 import { searchItems } from '../registry/search.ts';
-import { removeItem } from '../registry/state.ts';
 import { bytesAnswer } from './bytes.ts';
 import { bodyOf, itemOf, queryOf } from './input.ts';
 
@@ -55,11 +55,9 @@ items.get('/', async (c) => {
   const { kind, q, removed } = queryOf(c, Filter);
   const ctx = await callerOf(c);
   if (q !== undefined)
-    return c.json({ hits: await searchItems(ctx, { query: q, kind }) } satisfies SearchAnswerShape);
+    return c.json({ hits: await searchItems(ctx, { query: q, kind }) } satisfies SearchAnswer);
   return c.json({ items: await listItems(ctx, { kind, removed: removed === '1' }) } satisfies ItemList);
 });
-
-type SearchAnswerShape = z.infer<typeof SearchAnswer>;
 
 /** → `Item`, removed ones too. */
 items.get('/:kind/:name', async (c) => {

@@ -9,7 +9,15 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import type { DeviceEvent, PublicJwk, ReportedItem, Scope } from '../../schema/api.ts';
+import type {
+  Change,
+  DeviceEvent,
+  PairingRequest,
+  PublicJwk,
+  ReportedFolder,
+  ReportedItem,
+  Scope,
+} from '../../schema/api.ts';
 import type { Author, Flag, Kind, State } from '../../schema/item.ts';
 
 /** One account has one registry. `epoch` names this life of it; `seq` is its head, the number of the last change. */
@@ -117,11 +125,7 @@ export const changes = sqliteTable(
       .references(() => accounts.id),
     seq: integer().notNull(),
     at: integer().notNull(),
-    type: text()
-      .$type<
-        'created' | 'edited' | 'renamed' | 'enabled' | 'disabled' | 'removed' | 'restored' | 'guidelines'
-      >()
-      .notNull(),
+    type: text().$type<Change['type']>().notNull(),
     itemId: text('item_id'),
     kind: text().$type<Kind>(),
     name: text(),
@@ -210,7 +214,7 @@ export const pairings = sqliteTable(
     madeAt: integer('made_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
     lastPollAt: integer('last_poll_at'),
-    state: text().$type<'pending' | 'approved' | 'denied' | 'used'>().notNull(),
+    state: text().$type<PairingRequest['state']>().notNull(),
     accountId: text('account_id'),
     approvedBy: text('approved_by', { mode: 'json' }).$type<Author>(),
   },
@@ -249,7 +253,7 @@ export const folderReports = sqliteTable(
     path: text().notNull(),
     kind: text().$type<Kind>().notNull(),
     clients: text({ mode: 'json' }).$type<string[]>().notNull(),
-    state: text().$type<'written' | 'failed'>().notNull(),
+    state: text().$type<ReportedFolder['state']>().notNull(),
     message: text(),
     at: integer().notNull(),
   },

@@ -4,7 +4,8 @@ import { RegistryError } from '../../schema/errors.ts';
 import { fingerprintWords } from '../../schema/fingerprint.ts';
 import { brokenConstraint } from '../db/client.ts';
 import { codeMisses, devices, pairings } from '../db/tables.ts';
-import { type Context, newId } from './context.ts';
+import type { Context } from './context.ts';
+import { newId } from './random.ts';
 
 const MISSES = 5;
 const MISS_WINDOW_MS = 10 * 60_000;

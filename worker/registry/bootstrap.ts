@@ -1,8 +1,9 @@
 import type { Client } from '@libsql/client/web';
+import { Scope } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { openDatabase } from '../db/client.ts';
 import { accounts, tokens } from '../db/tables.ts';
-import { ALL_SCOPES, newId, newSecret } from './context.ts';
+import { newId, newSecret } from './random.ts';
 
 /**
  * Creates the first account with its registry and an API token that has every scope, and returns the token; null when
@@ -27,7 +28,7 @@ export async function bootstrapAccount(
       accountId,
       hash: await sha256(token),
       name: 'owner',
-      scopes: [...ALL_SCOPES],
+      scopes: [...Scope.options],
       createdAt: now,
     }),
   ]);

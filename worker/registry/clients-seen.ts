@@ -1,5 +1,4 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
-import type { z } from 'zod';
 import type { ClientSeen } from '../../schema/api.ts';
 import { clientsSeen } from '../db/tables.ts';
 import type { Context } from './context.ts';
@@ -43,7 +42,7 @@ export async function noteClient(
 }
 
 /** MCP clients that opened a session, last seen first. */
-export async function listClientsSeen(ctx: Context): Promise<z.infer<typeof ClientSeen>[]> {
+export async function listClientsSeen(ctx: Context): Promise<ClientSeen[]> {
   const [rows] = await ctx.batch([
     ctx.db
       .select()

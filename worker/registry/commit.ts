@@ -1,6 +1,5 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
-import type { z } from 'zod';
-import type { Cursor } from '../../schema/api.ts';
+import type { Change, WriteAnswer } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, LIMITS, type State } from '../../schema/item.ts';
 import { brokenConstraint, type Statement } from '../db/client.ts';
@@ -14,13 +13,6 @@ import { indexStatements } from './search-index.ts';
 /** Path, digest and the rest of a file without its bytes, as JSON. */
 const ENTRY_BYTES = 200;
 
-type ChangeType = (typeof changes.$inferInsert)['type'];
-
-export interface Written {
-  readonly item: Item;
-  readonly cursor: z.infer<typeof Cursor>;
-}
-
 /** Thrown by {@link commit} when another write came first; verbs turn it into `conflict` or try again. */
 export class HeadMoved extends Error {}
 
@@ -30,7 +22,7 @@ export interface Commit {
   readonly head: Head | null;
   readonly content: Content | null;
   readonly state: State;
-  readonly types: readonly [ChangeType, ...ChangeType[]];
+  readonly types: readonly [Change['type'], ...Change['type'][]];
   /** Statements of the verb that belong to the same transaction. */
   readonly also?: readonly Statement[];
 }
@@ -41,7 +33,7 @@ export interface Commit {
  * row and let the later statements commit.
  * @throws HeadMoved
  */
-export async function commit(ctx: Context, write: Commit): Promise<Written> {
+export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> {
   const now = ctx.now();
   const { db } = ctx;
   const { accountId } = ctx.actor;

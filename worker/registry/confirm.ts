@@ -1,5 +1,4 @@
 import { and, eq } from 'drizzle-orm';
-import type { z } from 'zod';
 import type { Confirmation } from '../../schema/api.ts';
 import type { Statement } from '../db/client.ts';
 import { confirmations } from '../db/tables.ts';
@@ -10,8 +9,6 @@ import { findCredentials, refuseCredentials, type ScannedText } from './credenti
 /** Pseudo path under which name and description are named in a refusal. */
 const HEADER = 'description';
 
-type Confirmed = readonly z.infer<typeof Confirmation>[];
-
 /**
  * Refuses credentials in the texts that changed. A match of the level `ask` passes when it was confirmed for this item
  * before, or is confirmed now by a caller with `items:confirm`; the statements returned keep that for later edits.
@@ -21,7 +18,7 @@ export function checkContent(
   ctx: Context,
   id: string,
   content: Content,
-  confirm: Confirmed = [],
+  confirm: readonly Confirmation[] = [],
 ): Promise<Statement[]> {
   const texts = [...content.texts].map(([path, text]) => ({ path, text }));
   texts.push({ path: HEADER, text: `${content.name}\n${content.description}` });
@@ -33,7 +30,7 @@ export async function checkTexts(
   ctx: Context,
   id: string,
   texts: readonly ScannedText[],
-  confirm: Confirmed = [],
+  confirm: readonly Confirmation[] = [],
 ): Promise<Statement[]> {
   if (confirm.length > 0) ctx.require('items:confirm');
   const findings = await findCredentials(texts);

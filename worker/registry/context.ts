@@ -1,6 +1,6 @@
 import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
-import { Scope } from '../../schema/api.ts';
+import type { Scope } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Author } from '../../schema/item.ts';
 import type { Database, Statement } from '../db/client.ts';
@@ -211,18 +211,3 @@ interface WhoRow {
   scopes?: Scope[];
   usedAt: number | null;
 }
-
-/** A random identifier: 32 lower-case hexadecimal digits, so that full-text search takes it as one word. */
-export function newId(): string {
-  return crypto.randomUUID().replaceAll('-', '');
-}
-
-/** A random secret of 256 bits, base64url. */
-export function newSecret(): string {
-  return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
-}
-
-export const ALL_SCOPES: readonly Scope[] = Scope.options;

@@ -1,22 +1,22 @@
-import type { z } from 'zod';
-import type { CreateBody } from '../../schema/api.ts';
+import type { CreateBody, WriteAnswer } from '../../schema/api.ts';
 import { composeItem } from '../../schema/compose.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { MAIN_FILE } from '../../schema/item.ts';
 import { invalidName, isItemName } from '../../schema/name.ts';
 import { loadBlobs } from './blobs.ts';
-import { type Commit, commit, HeadMoved, type Written } from './commit.ts';
+import { type Commit, commit, HeadMoved } from './commit.ts';
 import { checkContent } from './confirm.ts';
 import { prepareContent } from './content.ts';
-import { type Context, newId } from './context.ts';
+import type { Context } from './context.ts';
 import { tryReadHead } from './head.ts';
+import { newId } from './random.ts';
 
 /**
  * Writes a new item, from name, description and instructions or from files. A name that a removed item holds is taken
  * up again: the new content follows that item's last revision.
  * @throws RegistryError `name_taken`, `name_change`, `credential`, `confirmation_required`, those of `prepareContent`
  */
-export async function createItem(ctx: Context, input: z.infer<typeof CreateBody>): Promise<Written> {
+export async function createItem(ctx: Context, input: CreateBody): Promise<WriteAnswer> {
   await ctx.enter();
   ctx.require('skills:write');
   const { kind } = input;
@@ -70,7 +70,7 @@ export async function createItem(ctx: Context, input: z.infer<typeof CreateBody>
   }
 }
 
-function composed(input: z.infer<typeof CreateBody>) {
+function composed(input: CreateBody) {
   const { kind, name, description, instructions } = input;
   if (name === undefined || description === undefined || instructions === undefined) {
     const missing = Object.entries({ name, description, instructions }).flatMap(([key, value]) =>

@@ -3,8 +3,9 @@ import type { DeviceToken } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { devices, deviceTokens } from '../db/tables.ts';
-import { newSecret, type Surroundings } from './context.ts';
+import type { Surroundings } from './context.ts';
 import { batchWithProof, type Proof } from './proof.ts';
+import { newSecret } from './random.ts';
 
 const LIFE_S = 600;
 

@@ -1,18 +1,17 @@
-import type { z } from 'zod';
-import type { EditBody } from '../../schema/api.ts';
+import type { EditBody, WriteAnswer } from '../../schema/api.ts';
 import { replaceDescription, replaceInstructions } from '../../schema/compose.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { decodeText } from '../../schema/frontmatter.ts';
 import { type FileChanges, MAIN_FILE } from '../../schema/item.ts';
 import { loadBlobs } from './blobs.ts';
-import type { Commit, Written } from './commit.ts';
+import type { Commit } from './commit.ts';
 import { checkContent } from './confirm.ts';
 import { type Content, prepareContent } from './content.ts';
 import type { Context } from './context.ts';
 import type { Head, ItemRef } from './head.ts';
 import { writeOnHead } from './write.ts';
 
-type Edit = Omit<z.infer<typeof EditBody>, 'expected_revision'> & {
+type Edit = Omit<EditBody, 'expected_revision'> & {
   readonly expected_revision?: number | undefined;
 };
 
@@ -22,7 +21,7 @@ type Edit = Omit<z.infer<typeof EditBody>, 'expected_revision'> & {
  * changes nothing makes no revision.
  * @throws RegistryError `not_found`, `conflict`, `name_change`, `credential`, `confirmation_required`, those of `prepareContent`
  */
-export function editItem(ctx: Context, ref: ItemRef, input: Edit): Promise<Written> {
+export async function editItem(ctx: Context, ref: ItemRef, input: Edit): Promise<WriteAnswer> {
   const { description, instructions, files, state } = input;
   if (description === undefined && instructions === undefined && files === undefined && state === undefined) {
     throw new RegistryError(

@@ -1,5 +1,4 @@
 import { eq, sql } from 'drizzle-orm';
-import type { z } from 'zod';
 import type { Guidelines, GuidelinesBody } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { LIMITS } from '../../schema/item.ts';
@@ -21,10 +20,7 @@ export async function getGuidelines(ctx: Context): Promise<Guidelines> {
 }
 
 /** Replaces the guidelines. At most 8,000 characters; credentials are refused as in an item. */
-export async function setGuidelines(
-  ctx: Context,
-  { text, confirm }: z.infer<typeof GuidelinesBody>,
-): Promise<Guidelines> {
+export async function setGuidelines(ctx: Context, { text, confirm }: GuidelinesBody): Promise<Guidelines> {
   if (text.length > LIMITS.guidelines) {
     throw new RegistryError(
       'too_large',

@@ -1,6 +1,5 @@
 import { and, desc, eq, getTableColumns } from 'drizzle-orm';
-import type { z } from 'zod';
-import type { Change, DeviceEvent, ItemHistory } from '../../schema/api.ts';
+import type { Change, DeviceHistory, ItemHistory } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { changes, deviceEvents, devices, files, folderItems, items, revisions } from '../db/tables.ts';
 import type { Context } from './context.ts';
@@ -78,11 +77,7 @@ export async function itemHistory(ctx: Context, ref: ItemRef): Promise<ItemHisto
 }
 
 /** What a device did to its disk, newest first by the registry's clock. */
-export async function deviceHistory(
-  ctx: Context,
-  id: string,
-  limit = 200,
-): Promise<{ device: string; events: DeviceEvent[] }> {
+export async function deviceHistory(ctx: Context, id: string, limit = 200): Promise<DeviceHistory> {
   const mine = and(eq(devices.accountId, ctx.account), eq(devices.id, id));
   const [[device], rows] = await ctx.batch([
     ctx.db.select({ id: devices.id }).from(devices).where(mine),
@@ -100,14 +95,6 @@ export async function deviceHistory(
   return { device: id, events: rows.map((row) => row.event) };
 }
 
-function toChange({
-  seq,
-  at,
-  type,
-  kind,
-  name,
-  revision,
-  author,
-}: typeof changes.$inferSelect): z.infer<typeof Change> {
+function toChange({ seq, at, type, kind, name, revision, author }: typeof changes.$inferSelect): Change {
   return { seq, at, type, kind, name, revision, author };
 }

@@ -4,8 +4,9 @@ import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { brokenConstraint } from '../db/client.ts';
 import { accounts, devices, guards, pairings } from '../db/tables.ts';
-import { newSecret, type Surroundings } from './context.ts';
+import type { Surroundings } from './context.ts';
 import { batchWithProof, type Proof } from './proof.ts';
+import { newSecret } from './random.ts';
 
 /** RFC 8628 section 3.2, seconds. */
 export const PAIRING_LIFE_S = 600;

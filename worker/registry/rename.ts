@@ -1,10 +1,10 @@
+import type { WriteAnswer } from '../../schema/api.ts';
 import { replaceName } from '../../schema/compose.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { decodeText } from '../../schema/frontmatter.ts';
 import { MAIN_FILE } from '../../schema/item.ts';
 import { invalidName, isItemName } from '../../schema/name.ts';
 import { loadBlobs } from './blobs.ts';
-import type { Written } from './commit.ts';
 import { checkTexts } from './confirm.ts';
 import { prepareContent } from './content.ts';
 import type { Context } from './context.ts';
@@ -16,7 +16,12 @@ import { writeOnHead } from './write.ts';
  * folder.
  * @throws RegistryError `invalid_name`, `name_taken` (by a removed item too), `not_found`, `conflict`, `credential`
  */
-export function renameItem(ctx: Context, ref: ItemRef, to: string, expected: number): Promise<Written> {
+export async function renameItem(
+  ctx: Context,
+  ref: ItemRef,
+  to: string,
+  expected: number,
+): Promise<WriteAnswer> {
   if (!isItemName(to)) throw invalidName(to, 'to');
   return writeOnHead(ctx, ref, expected, async (head, main) => {
     if (head.state === 'removed') {

@@ -1,8 +1,8 @@
 import { and, eq } from 'drizzle-orm';
+import type { WriteAnswer } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { files, revisions } from '../db/tables.ts';
 import { loadBlobs } from './blobs.ts';
-import type { Written } from './commit.ts';
 import { prepareContent } from './content.ts';
 import type { Context } from './context.ts';
 import type { ItemRef } from './head.ts';
@@ -17,7 +17,7 @@ export function restoreItem(
   ctx: Context,
   ref: ItemRef,
   { expected_revision, revision }: { expected_revision: number; revision?: number | undefined },
-): Promise<Written> {
+): Promise<WriteAnswer> {
   return writeOnHead(ctx, ref, expected_revision, async (head) => {
     const wanted = revision ?? head.revision;
     if (wanted === head.revision && head.state !== 'removed') {

@@ -1,5 +1,4 @@
 import { sql } from 'drizzle-orm';
-import type { z } from 'zod';
 import type { SearchHit } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { ItemSummary, Kind } from '../../schema/item.ts';
@@ -22,7 +21,7 @@ interface HitRow extends Omit<ItemSummary, 'flags'> {
 export async function searchItems(
   ctx: Context,
   { query, kind }: { query: string; kind?: Kind | undefined },
-): Promise<z.infer<typeof SearchHit>[]> {
+): Promise<SearchHit[]> {
   const words = query.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
   if (words.length === 0) {
     throw new RegistryError('invalid_input', 'The search has no word in it; give at least one.', {
@@ -44,7 +43,7 @@ export async function searchItems(
       order by hit.rank`),
   ]);
   ctx.require('skills:read');
-  const best = new Map<string, z.infer<typeof SearchHit>>();
+  const best = new Map<string, SearchHit>();
   for (const row of rows) {
     if (best.size === HITS) break;
     if (!best.has(row.id)) best.set(row.id, { ...row, flags: JSON.parse(row.flags) });

@@ -1,5 +1,6 @@
+import type { WriteAnswer } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { type Commit, commit, HeadMoved, type Written } from './commit.ts';
+import { type Commit, commit, HeadMoved } from './commit.ts';
 import type { Context } from './context.ts';
 import { currentCursor } from './cursor.ts';
 import { conflict, type Head, type ItemRef, readHead } from './head.ts';
@@ -17,7 +18,7 @@ export async function writeOnHead(
   ref: ItemRef,
   expected: number | undefined,
   decide: (head: Head, main: Uint8Array) => Promise<Commit | null>,
-): Promise<Written> {
+): Promise<WriteAnswer> {
   for (let attempt = 1; ; attempt++) {
     const { head, main } = await readHead(ctx, ref);
     ctx.require('skills:write');

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ALL_SCOPES } from '../../../worker/registry/context.ts';
+import { Scope } from '../../../schema/api.ts';
 import { TestDevice } from '../device.ts';
 import { skillText } from '../registry/harness.ts';
 import { openTestApi, type TestApi } from './harness.ts';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 /** A skill, a device, a blob and a waiting, claimed pairing of one account. */
 async function things(account: string): Promise<Things> {
-  const token = await api.token(ALL_SCOPES, account);
+  const token = await api.token(Scope.options, account);
   const created = await api.call('/api/v1/items', {
     method: 'POST',
     token,
@@ -91,7 +91,7 @@ test('every route refuses a caller without its scope, names the scope, and chang
   const account = await api.addAccount();
   const its = await things(account);
   const state = async () => {
-    const token = await api.token(ALL_SCOPES, account);
+    const token = await api.token(Scope.options, account);
     const answers = await Promise.all(
       ['/changes', '/guidelines', '/devices'].map((path) => api.call(`/api/v1${path}`, { token })),
     );
@@ -101,8 +101,8 @@ test('every route refuses a caller without its scope, names the scope, and chang
   const before = await state();
   for (const route of ROUTES) {
     if (route.scope === null || route.scope === 'none') continue;
-    const scopes = ALL_SCOPES.filter((scope) => scope !== route.scope);
-    const token = await api.token(route.scope === 'device' ? ALL_SCOPES : scopes, account);
+    const scopes = Scope.options.filter((scope) => scope !== route.scope);
+    const token = await api.token(route.scope === 'device' ? Scope.options : scopes, account);
     const { status, problem, headers } = await call(route, its, { token });
     expect([named(route), status, problem.code]).toEqual([named(route), 403, 'insufficient_scope']);
     expect(headers.get('www-authenticate')).toContain('error="insufficient_scope"');
@@ -118,15 +118,15 @@ describe('two accounts', () => {
   test("another account's ids answer 404 on every route that takes one, and nothing changes", async () => {
     const owner = await api.addAccount();
     const its = await things(owner);
-    const before = await api.call('/api/v1/changes', { token: await api.token(ALL_SCOPES, owner) });
+    const before = await api.call('/api/v1/changes', { token: await api.token(Scope.options, owner) });
     const stranger = await api.addAccount();
     const withIds = ROUTES.filter(({ path, method }) => path.includes(':') && method !== 'PUT');
     expect(withIds.length).toBeGreaterThan(10);
     for (const route of withIds) {
-      const { status, problem } = await call(route, its, { token: await api.token(ALL_SCOPES, stranger) });
+      const { status, problem } = await call(route, its, { token: await api.token(Scope.options, stranger) });
       expect([named(route), status, problem.code]).toEqual([named(route), 404, 'not_found']);
     }
-    const token = await api.token(ALL_SCOPES, owner);
+    const token = await api.token(Scope.options, owner);
     expect((await api.call('/api/v1/changes', { token })).json).toEqual(before.json);
     const { json } = await api.call('/api/v1/devices', { token });
     expect(json.devices.every((device: { revoked_at: unknown }) => device.revoked_at === null)).toBe(true);
@@ -145,7 +145,7 @@ describe('two accounts', () => {
 
   test('the same bytes are there for the account that sent them, and only for it', async () => {
     const digest = '3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d';
-    const [one, two] = [await api.token(), await api.token(ALL_SCOPES, await api.addAccount())];
+    const [one, two] = [await api.token(), await api.token(Scope.options, await api.addAccount())];
     const put = (token: string) => api.call(`/api/v1/blobs/${digest}`, { method: 'PUT', token, body: 'b' });
     const get = (token: string) => api.call(`/api/v1/blobs/${digest}`, { token });
     const use = (token: string) =>
@@ -189,7 +189,7 @@ describe('two accounts', () => {
       description: text,
       instructions: text,
     });
-    const [one, two] = [await api.token(), await api.token(ALL_SCOPES, await api.addAccount())];
+    const [one, two] = [await api.token(), await api.token(Scope.options, await api.addAccount())];
     await api.call('/api/v1/items', { method: 'POST', token: one, body: body('One.') });
     await api.call('/api/v1/items', { method: 'POST', token: two, body: body('Two.') });
     expect((await api.call('/api/v1/items/skill/same', { token: one })).json.description).toBe('One.');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client/web';
 import { onTestFinished } from 'vitest';
-import type { Scope } from '../../../schema/api.ts';
+import { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
 import type { Problem } from '../../../schema/errors.ts';
 import { createApp } from '../../../worker/app.ts';
@@ -12,7 +12,7 @@ import { type Database, openDatabase } from '../../../worker/db/client.ts';
 import { accounts, tokens } from '../../../worker/db/tables.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { migrateDatabase } from '../../../worker/local/migrate.ts';
-import { ALL_SCOPES, newId, newSecret } from '../../../worker/registry/context.ts';
+import { newId, newSecret } from '../../../worker/registry/random.ts';
 import { type ProofParts, TestDevice } from '../device.ts';
 
 export const ORIGIN = 'http://localhost:8787';
@@ -104,7 +104,7 @@ export async function openTestApi({ loopbackOnly = false } = {}): Promise<TestAp
   }
   const first = await addAccount();
 
-  async function token(scopes: readonly Scope[] = ALL_SCOPES, account = first): Promise<string> {
+  async function token(scopes: readonly Scope[] = Scope.options, account = first): Promise<string> {
     const made = `sk_${newSecret()}`;
     await db.insert(tokens).values({
       id: newId(),
@@ -161,7 +161,7 @@ export async function openTestApi({ loopbackOnly = false } = {}): Promise<TestAp
     });
     await call(`/api/v1/pairings/${pairing.user_code}/approve`, {
       method: 'POST',
-      token: await token(ALL_SCOPES, account),
+      token: await token(Scope.options, account),
     });
     const { json: paired } = await call('/api/v1/pairings/token', {
       method: 'POST',

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Scope } from '../../../schema/api.ts';
 import { fingerprintWords } from '../../../schema/fingerprint.ts';
-import { ALL_SCOPES } from '../../../worker/registry/context.ts';
 import { TestDevice } from '../device.ts';
 import { ORIGIN, openTestApi, type TestApi } from './harness.ts';
 
@@ -116,7 +116,7 @@ describe('a poll', () => {
 describe('a code', () => {
   test('that one account settled is unknown to another', async () => {
     const started = await start();
-    const stranger = await api.token(ALL_SCOPES, await api.addAccount());
+    const stranger = await api.token(Scope.options, await api.addAccount());
     await settle('approve', started.user_code);
     for (const how of ['approve', 'deny'] as const)
       expect((await settle(how, started.user_code, stranger)).problem.code).toBe('not_found');
@@ -125,7 +125,7 @@ describe('a code', () => {
 
   test('is approved by one of two who do so at once', async () => {
     const started = await start();
-    const stranger = await api.token(ALL_SCOPES, await api.addAccount());
+    const stranger = await api.token(Scope.options, await api.addAccount());
     const answers = await Promise.all([
       settle('approve', started.user_code),
       settle('approve', started.user_code, stranger),
@@ -143,7 +143,7 @@ describe('a code', () => {
       'rate_limited',
       '600',
     ]);
-    const stranger = await api.token(ALL_SCOPES, await api.addAccount());
+    const stranger = await api.token(Scope.options, await api.addAccount());
     expect((await api.call(`/api/v1/pairings/${started.user_code}`, { token: stranger })).status).toBe(200);
     api.clock.now += 600_000;
     const later = await start();

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
+import { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
 import { Ring } from '../../../schema/push.ts';
 import { openDatabase } from '../../../worker/db/client.ts';
 import { accounts, tokens } from '../../../worker/db/tables.ts';
 import { startLocal } from '../../../worker/local/serve.ts';
 import { bootstrapAccount } from '../../../worker/registry/bootstrap.ts';
-import { ALL_SCOPES, newId, newSecret } from '../../../worker/registry/context.ts';
+import { newId, newSecret } from '../../../worker/registry/random.ts';
 import { type ProofParts, TestDevice } from '../device.ts';
 
 export interface Running {
@@ -161,7 +162,7 @@ async function addNeighbour(client: Parameters<typeof bootstrapAccount>[0], toke
   const hash = await sha256(token);
   await db
     .insert(tokens)
-    .values({ id: newId(), accountId, hash, name: 'neighbour', scopes: [...ALL_SCOPES], createdAt: 0 });
+    .values({ id: newId(), accountId, hash, name: 'neighbour', scopes: [...Scope.options], createdAt: 0 });
 }
 
 class Refused extends Error {

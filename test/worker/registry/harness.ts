@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { type Client, createClient } from '@libsql/client';
 import { migrate } from 'drizzle-orm/libsql/migrator';
 import { onTestFinished } from 'vitest';
-import type { Scope } from '../../../schema/api.ts';
+import { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
 import { type Database, openDatabase } from '../../../worker/db/client.ts';
 import { accounts, tokens } from '../../../worker/db/tables.ts';
-import { ALL_SCOPES, Context, newId } from '../../../worker/registry/context.ts';
+import { Context } from '../../../worker/registry/context.ts';
+import { newId } from '../../../worker/registry/random.ts';
 
 export interface TestRegistry {
   db: Database;
@@ -65,8 +66,8 @@ export async function openTestRegistry(): Promise<TestRegistry> {
     rings,
     clock,
     accountId,
-    ctx: (scopes = ALL_SCOPES) => ctx(scopes, accountId),
-    stranger: async () => ctx(ALL_SCOPES, await addAccount(db)),
+    ctx: (scopes = Scope.options) => ctx(scopes, accountId),
+    stranger: async () => ctx(Scope.options, await addAccount(db)),
   };
 }
 

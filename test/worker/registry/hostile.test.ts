@@ -9,10 +9,10 @@ import type { Context } from '../../../worker/registry/context.ts';
 import { createItem } from '../../../worker/registry/create.ts';
 import { editItem } from '../../../worker/registry/edit.ts';
 import { getFile } from '../../../worker/registry/read.ts';
+import { removeItem } from '../../../worker/registry/remove.ts';
 import { renameItem } from '../../../worker/registry/rename.ts';
 import { restoreItem } from '../../../worker/registry/restore.ts';
 import { searchItems } from '../../../worker/registry/search.ts';
-import { removeItem } from '../../../worker/registry/state.ts';
 import { openTestRegistry, skillText } from './harness.ts';
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -4,10 +4,10 @@ import { createItem } from '../../../worker/registry/create.ts';
 import { editItem } from '../../../worker/registry/edit.ts';
 import { itemHistory } from '../../../worker/registry/history.ts';
 import { getFile, getItem, listItems } from '../../../worker/registry/read.ts';
+import { removeItem } from '../../../worker/registry/remove.ts';
 import { renameItem } from '../../../worker/registry/rename.ts';
 import { restoreItem } from '../../../worker/registry/restore.ts';
 import { searchItems } from '../../../worker/registry/search.ts';
-import { removeItem, setState } from '../../../worker/registry/state.ts';
 import { openTestRegistry, skillText } from './harness.ts';
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -171,7 +171,7 @@ test('search takes the words literally and follows edits, states and removal', a
   await editItem(await ctx(), { name: 'pdf-forms' }, { files: { 'ref/api.md': { text: 'A lion.' } } });
   expect(await find('zebra')).toEqual([]);
   expect(await find('lion')).toEqual(['pdf-forms ref/api.md']);
-  await setState(await ctx(), { name: 'pdf-forms' }, 2, 'disabled');
+  await editItem(await ctx(), { name: 'pdf-forms' }, { expected_revision: 2, state: 'disabled' });
   expect(await find('lion')).toEqual(['pdf-forms ref/api.md']);
   await removeItem(await ctx(), { name: 'pdf-forms' }, 2);
   expect(await find('lion')).toEqual([]);
@@ -199,7 +199,7 @@ test('every write is refused to a caller that may only read', async () => {
     createItem(await reader(), { kind: 'skill', name: 'b', description: 'b', instructions: 'b' }),
   ).rejects.toMatchObject(refused);
   await expect(editItem(await reader(), ref, { description: 'b' })).rejects.toMatchObject(refused);
-  await expect(setState(await reader(), ref, 1, 'disabled')).rejects.toMatchObject(refused);
+  await expect(editItem(await reader(), ref, { state: 'disabled' })).rejects.toMatchObject(refused);
   await expect(removeItem(await reader(), ref, 1)).rejects.toMatchObject(refused);
   await expect(restoreItem(await reader(), ref, { expected_revision: 1 })).rejects.toMatchObject(refused);
   await expect(renameItem(await reader(), ref, 'b', 1)).rejects.toMatchObject(refused);
