@@ -69,7 +69,7 @@ function howToApprove(typed = ''): string {
   return [
     'A computer asks to be paired. Continue only if you started this on your own machine.',
     '',
-    `Where the owner token lies: repertoire approve ${code} --token-file owner.json`,
+    `On a computer with the owner token's file: repertoire approve ${code} --token-file PATH/owner.json`,
     '',
   ].join('\n');
 }

@@ -66,10 +66,13 @@ export async function runDemo(say: (line: string) => void): Promise<void> {
     );
 
     say(`Editing ${EDITED} over MCP …\n`);
-    for (const { device, ms } of await editOverMcp(local, devices)) {
+    const arrivals = await editOverMcp(local, devices);
+    for (const device of devices) say(`${device.name}\n${(await tree(device.home)).join('\n')}\n`);
+    // Last, where a terminal of any height shows it.
+    for (const { device, ms } of arrivals) {
       say(`  ${device.name.padEnd(8)} had it on disk ${ms.toFixed(0)} ms after the call was sent`);
     }
-    for (const device of devices) say(`\n${device.name}\n${(await tree(device.home)).join('\n')}`);
+    say('\nBoth devices and the registry were temporary; "npm start" begins a real one.');
   } finally {
     for (const daemon of daemons) daemon.kill('SIGTERM');
     await Promise.all(daemons.map(ended));

@@ -11,6 +11,8 @@ interface Flags {
   demo?: true;
 }
 
+const COMMAND = 'npm run -s repertoire --';
+
 const program = new Command('npm start --')
   .description('Runs Repertoire on this machine: database, migrations and the Worker.')
   .option('--port <number>', 'port on 127.0.0.1', parsePort, 8787)
@@ -27,6 +29,7 @@ await program.parseAsync();
 async function run({ port, data, json, demo }: Flags): Promise<void> {
   let local: Local;
   try {
+    if (!demo && process.stderr.isTTY) process.stderr.write('Starting …\n');
     if (demo) return await runDemo((line) => process.stdout.write(`${line}\n`));
     local = await startLocal({ port, data, log: (line) => process.stderr.write(`${line}\n`) });
   } catch (error) {
@@ -52,7 +55,7 @@ function stopOnSignals(local: Local): void {
 }
 
 function facts({ url, ownerFile }: Local) {
-  return { url, mcp: `${url}/mcp`, pair: `npm run -s repertoire -- pair ${url}`, owner_file: ownerFile };
+  return { url, mcp: `${url}/mcp`, pair: `${COMMAND} pair ${url}`, owner_file: ownerFile };
 }
 
 function summary(local: Local): string {
@@ -67,8 +70,10 @@ function summary(local: Local): string {
     `${strong('Repertoire')} is running. Ctrl-C stops it.`,
     '',
     `  MCP URL      ${strong(mcp)}`,
-    `  Pair this    ${strong(pair)}`,
     `  Owner token  ${owner}`,
+    '',
+    '  Pair this computer, in a second terminal:',
+    `  ${strong(local.ownerToken ? `${COMMAND} pair --token-file ${owner}` : pair)}`,
     '',
   ].join('\n');
 }
