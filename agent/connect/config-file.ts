@@ -33,10 +33,14 @@ export function readConfig(path: string): ConfigFile {
     return { path, target: path, text: '', mark: '', mode: null };
   try {
     const target = realpathSync(path);
+    // A pipe would be waited for, without end.
+    if (!statSync(target).isFile())
+      throw new ConnectError(`${path} was left as it is, because it is no file.`);
     const whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(target));
     const mark = whole.startsWith(MARK) ? MARK : '';
     return { path, target, text: whole.slice(mark.length), mark, mode: statSync(target).mode & 0o7777 };
   } catch (cause) {
+    if (cause instanceof ConnectError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     const reason =
       code === 'ENOENT'

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -320,6 +321,13 @@ test('a link that leads nowhere is refused', () => {
   mkdirSync(join(home, '.cursor'));
   symlinkSync(join(home, 'gone.json'), join(home, '.cursor/mcp.json'));
   expect(() => connect('cursor')).toThrow(/a link to a file that is not there/);
+});
+
+test.skipIf(process.platform === 'win32')('what is no file is refused, and a pipe is not waited for', () => {
+  const path = put('.cursor/mcp.json', '');
+  rmSync(path);
+  execFileSync('mkfifo', [path]);
+  expect(() => connect('cursor')).toThrow(/mcp\.json was left as it is, because it is no file\.$/);
 });
 
 test('opencode: the commented file is used where there is one', () => {
