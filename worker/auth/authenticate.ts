@@ -1,6 +1,6 @@
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import type { Claim } from '../registry/context.ts';
+import type { Claim } from '../registry/claim.ts';
 import { verifyProof } from './dpop.ts';
 import type { Nonces } from './nonce.ts';
 

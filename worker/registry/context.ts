@@ -1,11 +1,11 @@
-import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { Scope } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Author } from '../../schema/item.ts';
 import type { Database, Statement } from '../db/client.ts';
-import { devices, deviceTokens, tokens } from '../db/tables.ts';
-import { type Proof, proofError, proofStatement } from './proof.ts';
+import { type Claim, type Holder, lookUp } from './claim.ts';
+import { proofError } from './proof.ts';
 
 /** Who calls, once the database has confirmed it. */
 export interface Actor {
@@ -16,20 +16,12 @@ export interface Actor {
   readonly scopes: readonly Scope[];
 }
 
-/** What a request claims to be, proven as far as that goes without the database. */
-export type Claim =
-  | { readonly type: 'token'; readonly hash: string }
-  | {
-      readonly type: 'device';
-      readonly tokenHash: string;
-      readonly proof: Proof;
-    };
-
 /** What the registry tells the push room. The only port out of the core. */
 export type Notify = (
   event: { accountId: string; cursor: string } | { accountId: string; revoked: string },
 ) => Promise<void>;
 
+/** What verbs work with, whoever calls. */
 export interface Surroundings {
   readonly db: Database;
   readonly now: () => number;
@@ -38,7 +30,8 @@ export interface Surroundings {
   readonly defer: (work: Promise<unknown>) => void;
 }
 
-const DEVICE_SCOPES: readonly Scope[] = ['skills:read', 'skills:write'];
+/** Last use is for people to read, so a minute's precision is enough and costs no write per request. */
+const USE_PRECISION_MS = 60_000;
 
 /**
  * What every verb gets: the database and the caller. The caller's credentials are looked up in the same batch as the
@@ -49,7 +42,8 @@ export class Context {
   readonly db: Database;
   readonly now: () => number;
   readonly #around: Surroundings;
-  readonly #claim: Claim;
+  readonly #type: Claim['type'];
+  readonly #lookup: ReturnType<typeof lookUp>;
   #actor: Actor | null = null;
   /** MCP client name for the author line, where the call came through one. */
   client: string | undefined;
@@ -58,22 +52,19 @@ export class Context {
     this.db = around.db;
     this.now = around.now;
     this.#around = around;
-    this.#claim = claim;
+    this.#type = claim.type;
+    this.#lookup = lookUp(around.db, claim, around.now());
   }
 
   /** Account of the caller, for use in a statement. */
   get account(): SQL<string> {
-    if (this.#actor) return sql`${this.#actor.accountId}`;
-    return this.#claim.type === 'token'
-      ? sql`(select ${tokens.accountId} from ${tokens} where ${this.#tokenHolds(this.#claim)})`
-      : sql`(select ${devices.accountId} from ${deviceTokens} inner join ${devices} on ${devices.id} = ${deviceTokens.deviceId} where ${this.#deviceHolds(this.#claim)})`;
+    return this.#actor ? sql`${this.#actor.accountId}` : this.#lookup.account;
   }
 
   /** Id of the calling device for use in a statement; null where the caller is none. */
   get device(): SQL<string> | null {
-    if (this.#claim.type !== 'device') return null;
-    if (this.#actor) return sql`${this.#actor.id}`;
-    return sql`(select ${devices.id} from ${deviceTokens} inner join ${devices} on ${devices.id} = ${deviceTokens.deviceId} where ${this.#deviceHolds(this.#claim)})`;
+    const { device } = this.#lookup;
+    return device && this.#actor ? sql`${this.#actor.id}` : device;
   }
 
   /** The caller. Only after the first batch. */
@@ -82,6 +73,7 @@ export class Context {
     return this.#actor;
   }
 
+  /** Who is named for what the caller writes. Only after the first batch. */
   get author(): Author {
     const { type, id, name } = this.actor;
     return this.client === undefined ? { type, id, name } : { type, id, name, client: this.client };
@@ -95,14 +87,14 @@ export class Context {
     statements: T,
   ): Promise<BatchResponse<T>> {
     if (this.#actor) return this.db.batch(statements);
-    const entry = this.#entryStatements();
+    const entry = this.#lookup.statements;
     let results: unknown[];
     try {
       results = await this.db.batch([...entry, ...statements] as unknown as [Statement]);
     } catch (error) {
       throw proofError(error);
     }
-    this.#actor = this.#readActor((results[entry.length - 1] as WhoRow[])[0]);
+    this.#actor = this.#confirm((results[entry.length - 1] as Holder[])[0]);
     return results.slice(entry.length) as BatchResponse<T>;
   }
 
@@ -122,92 +114,20 @@ export class Context {
     );
   }
 
+  /** Tells the push room of a change, or of a revoked device, in the caller's account. */
   notify(event: { cursor: string } | { revoked: string }): Promise<void> {
     return this.#around.notify({ accountId: this.actor.accountId, ...event });
   }
 
+  /** Lets work go on after the answer has left. */
   defer(work: Promise<unknown>): void {
     this.#around.defer(work);
   }
 
-  #tokenHolds(claim: Extract<Claim, { type: 'token' }>): SQL | undefined {
-    return and(
-      eq(tokens.hash, claim.hash),
-      isNull(tokens.revokedAt),
-      or(isNull(tokens.expiresAt), gt(tokens.expiresAt, this.now())),
-    );
+  #confirm(holder: Holder | undefined): Actor {
+    if (!holder) throw new RegistryError('unauthorized', this.#lookup.refusal);
+    const { id, name, accountId, scopes = this.#lookup.scopes, usedAt } = holder;
+    if (usedAt === null || this.now() - usedAt >= USE_PRECISION_MS) this.defer(this.#lookup.markUsed(id));
+    return { type: this.#type, id, name, accountId, scopes };
   }
-
-  #deviceHolds(claim: Extract<Claim, { type: 'device' }>): SQL | undefined {
-    return and(
-      eq(deviceTokens.hash, claim.tokenHash),
-      gt(deviceTokens.expiresAt, this.now()),
-      eq(devices.thumbprint, claim.proof.thumbprint),
-      isNull(devices.revokedAt),
-    );
-  }
-
-  #entryStatements(): Statement[] {
-    const claim = this.#claim;
-    if (claim.type === 'token') {
-      return [
-        this.db
-          .select({
-            id: tokens.id,
-            name: tokens.name,
-            accountId: tokens.accountId,
-            scopes: tokens.scopes,
-            usedAt: tokens.lastUsedAt,
-          })
-          .from(tokens)
-          .where(this.#tokenHolds(claim)),
-      ];
-    }
-    return [
-      proofStatement(this.db, claim.proof),
-      this.db
-        .select({
-          id: devices.id,
-          name: devices.name,
-          accountId: devices.accountId,
-          usedAt: devices.lastSeenAt,
-        })
-        .from(deviceTokens)
-        .innerJoin(devices, eq(devices.id, deviceTokens.deviceId))
-        .where(this.#deviceHolds(claim)),
-    ];
-  }
-
-  #readActor(row: WhoRow | undefined): Actor {
-    if (!row) {
-      throw new RegistryError(
-        'unauthorized',
-        this.#claim.type === 'token'
-          ? 'This API token is not known here, has expired or was revoked; make a new one.'
-          : 'This device token is not known here, has expired or its device was revoked; ask for a new one.',
-      );
-    }
-    this.#markUse(row);
-    const { id, name, accountId } = row;
-    return { type: this.#claim.type, id, name, accountId, scopes: row.scopes ?? DEVICE_SCOPES };
-  }
-
-  /** Last use is for people to read, so a minute's precision is enough and costs no write per request. */
-  #markUse(row: WhoRow): void {
-    const now = this.now();
-    if (row.usedAt !== null && now - row.usedAt < 60_000) return;
-    const write =
-      this.#claim.type === 'token'
-        ? this.db.update(tokens).set({ lastUsedAt: now }).where(eq(tokens.id, row.id))
-        : this.db.update(devices).set({ lastSeenAt: now }).where(eq(devices.id, row.id));
-    this.#around.defer(write.run());
-  }
-}
-
-interface WhoRow {
-  id: string;
-  name: string;
-  accountId: string;
-  scopes?: Scope[];
-  usedAt: number | null;
 }
