@@ -9,7 +9,7 @@ import { recover } from './disk/recover.ts';
 import { type ScanCache, scanFile, scanFolder } from './disk/scan.ts';
 import { type Done, recordFacts } from './facts.ts';
 import type { Mirror, MirrorItem } from './mirror.ts';
-import { type Action, brake, plan, type Spot, type Standing } from './plan.ts';
+import { type Action, BRAKE_WINDOW_MS, brake, plan, type Spot, type Standing } from './plan.ts';
 import {
   changeCondition,
   type Fact,
@@ -70,6 +70,8 @@ export function createFolders(deps: PassDeps): Folders {
   const cache: ScanCache = new Map();
   const opened = new Map<string, Root>();
   const missing = new Set<string>();
+  /** When each item went that nobody confirmed, for the brake. */
+  const removed = new Map<string, number>();
   const states = new Map<string, FolderState>();
   let strays = new Map<string, string>();
   let seen = '';
@@ -175,14 +177,23 @@ export function createFolders(deps: PassDeps): Folders {
       for (const [id, item] of gone) if (taken.has(name(item))) gone.delete(id);
     }
     const removals = new Map([...gone].map(([id, item]) => [id, removalKey(id, item.updated_at)]));
-    const waiting = brake({ removals, placed: placed.size, confirmed: new Set(settings.confirmed) });
+    const before = readCondition(files).brake;
+    const confirmed = new Set(settings.confirmed);
+    for (const [id, at] of removed) if (now() - at > BRAKE_WINDOW_MS || placed.has(id)) removed.delete(id);
+    const waiting = brake({
+      removals,
+      placed: placed.size,
+      recent: removed.size,
+      waited: new Set(before?.items.map(({ key }) => key)),
+      confirmed,
+    });
+    for (const [id, key] of removals) if (!waiting.has(id) && !confirmed.has(key)) removed.set(id, now());
     const items = [...waiting].flatMap((id) => {
       const item = gone.get(id);
       return item ? [{ key: removalKey(id, item.updated_at), kind: item.kind, name: item.name }] : [];
     });
-    const message = `${items.length} items would be removed from this device at once. Run "repertoire confirm" to let them go, or restore them.`;
-    const since = readCondition(files).brake?.at ?? now();
-    changeCondition(files, { brake: items.length > 0 ? { at: since, message, items } : null });
+    const message = `${items.length} items would be removed from this device, too many to go unasked. Run "repertoire confirm" to let them go, or restore them.`;
+    changeCondition(files, { brake: items.length > 0 ? { at: before?.at ?? now(), message, items } : null });
     return waiting;
   }
 

@@ -207,16 +207,23 @@ export interface BrakeInput {
   removals: ReadonlyMap<string, string>;
   /** Items that the agent has placed anywhere. */
   placed: number;
+  /** Items that went within the last {@link BRAKE_WINDOW_MS} without having been confirmed. */
+  recent: number;
+  /** Keys that waited before this pass. */
+  waited: ReadonlySet<string>;
   /** Keys that the person let through. */
   confirmed: ReadonlySet<string>;
 }
 
-/** The items whose removal waits for the person: all that they have not confirmed, or none. */
-export function brake({ removals, placed, confirmed }: BrakeInput): Set<string> {
-  const open = [...removals].filter(([, key]) => !confirmed.has(key)).map(([item]) => item);
-  const tooMany =
-    open.length > BRAKE.items || (open.length >= BRAKE.partFrom && open.length > BRAKE.part * placed);
-  return new Set(tooMany ? open : []);
+/** Many removals are many whether they come in one page or ring by ring. */
+export const BRAKE_WINDOW_MS = 60_000;
+
+/** The items whose removal waits for the person: all that they have not confirmed, when these are too many; else what waited. */
+export function brake({ removals, placed, recent, waited, confirmed }: BrakeInput): Set<string> {
+  const open = [...removals].filter(([, key]) => !confirmed.has(key));
+  const going = open.length + recent;
+  const tooMany = going > BRAKE.items || (going >= BRAKE.partFrom && going > BRAKE.part * (placed + recent));
+  return new Set(open.filter(([, key]) => tooMany || waited.has(key)).map(([item]) => item));
 }
 
 export function isHeld(wish: Want | Held): wish is Held {

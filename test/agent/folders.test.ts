@@ -38,6 +38,8 @@ class Device {
   readonly mirror: Mirror;
   readonly records: Records;
   readonly folders: Folders;
+  /** Milliseconds that have passed for the device alone. */
+  ahead = 0;
   #clock = 1;
 
   constructor(clients: string[], step: () => void = () => {}) {
@@ -51,7 +53,7 @@ class Device {
       mirror: this.mirror,
       machine: { env: {}, home: this.home, platform: 'linux' },
       executableBit: true,
-      now: Date.now,
+      now: () => Date.now() + this.ahead,
       step,
     });
   }
@@ -404,6 +406,23 @@ describe('removing', () => {
     await device.folders.pass(new Set());
     expect(readdirSync(device.path('.claude/skills'))).toEqual(['skill-0']);
     expect(readCondition(device.files).brake).toBeNull();
+  });
+
+  it('waits, too, when it comes one by one, until the person says so', async () => {
+    const device = new Device(['.claude']);
+    const names = Array.from({ length: 100 }, (_, n) => `skill-${n}`);
+    for (const name of names) device.told(name, { 'SKILL.md': name });
+    await device.folders.pass('all');
+    for (const name of names.slice(0, 14))
+      await device.folders.pass(new Set([device.told(name, {}, { state: 'removed' }).id]));
+    expect(readdirSync(device.path('.claude/skills'))).toHaveLength(90);
+    device.ahead += 3_600_000;
+    await device.folders.pass('all');
+    expect(readdirSync(device.path('.claude/skills'))).toHaveLength(90);
+    const { brake } = readCondition(device.files);
+    changeSettings(device.files, () => ({ confirmed: brake?.items.map(({ key }) => key) ?? [] }));
+    await device.folders.pass(new Set());
+    expect(readdirSync(device.path('.claude/skills'))).toHaveLength(86);
   });
 
   it('needs a record: what the mirror does not know stays', async () => {

@@ -222,6 +222,8 @@ describe('the brake', () => {
   const input = (gone: number, all: number, confirmed: string[] = []): BrakeInput => ({
     removals: new Map(Array.from({ length: gone }, (_, i) => [`i${i}`, `i${i}@1`])),
     placed: all,
+    recent: 0,
+    waited: new Set(),
     confirmed: new Set(confirmed),
   });
 
@@ -234,6 +236,18 @@ describe('the brake', () => {
     [6, 20, 6],
   ])('with %i of %i going holds %i', (gone, all, held) => {
     expect(brake(input(gone, all)).size).toBe(held);
+  });
+
+  it.each([
+    [1, 100, 10, 1],
+    [1, 100, 9, 0],
+    [1, 20, 4, 1],
+  ])('with %i of %i going after %i that just went holds %i', (gone, all, recent, held) => {
+    expect(brake({ ...input(gone, all), recent }).size).toBe(held);
+  });
+
+  it('what waited goes on waiting when it is no longer many', () => {
+    expect([...brake({ ...input(3, 100), waited: new Set(['i1@1']) })]).toEqual(['i1']);
   });
 
   it('lets go what was confirmed, and that removal alone', () => {

@@ -178,7 +178,7 @@ test('many removals wait for confirm', async () => {
   const there = () => names.filter((name) => existsSync(join(computer.home, '.claude/skills', name))).length;
   expect(there()).toBe(12);
   expect((await computer.json<Status>(['status'])).questions).toEqual([
-    '12 items would be removed from this device at once. Run "repertoire confirm" to let them go, or restore them.',
+    '12 items would be removed from this device, too many to go unasked. Run "repertoire confirm" to let them go, or restore them.',
   ]);
   const shown = (await computer.run(['status'])).stdout.replaceAll(/\s+/g, ' ');
   expect(shown).toContain('12 skills left over in ~/.agents/skills, ~/.claude/skills: many-1, many-10,');
