@@ -1,6 +1,8 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type FileEntry, MAIN_FILE, type State } from '../../schema/item.ts';
 import type { Statement } from '../db/client.ts';
+import { search } from '../db/search.ts';
+import { blobs } from '../db/tables.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
 import type { Head } from './head.ts';
@@ -17,10 +19,11 @@ interface Indexed {
 
 /**
  * Keeps the full-text index in step with a write, in the write's own batch: rows of files that changed are replaced, the
- * others stay. `account` and `item` are indexed words, so that a look-up reads only its own account's rows.
+ * others stay.
  */
 export function indexStatements(ctx: Context, { id, head, content, state }: Indexed): Statement[] {
-  const forget = ctx.db.run(sql`delete from search where search match ${`item:"${id}"`}`);
+  const ofItem = sql`${search} match ${`item:"${id}"`}`;
+  const forget = ctx.db.delete(search).where(ofItem);
   if (state === 'removed') return [forget];
   const revived = head?.state === 'removed';
   if (!content && !revived) return [];
@@ -37,14 +40,7 @@ export function indexStatements(ctx: Context, { id, head, content, state }: Inde
     const stale = [...new Set([main, ...(head as Head).files.map((file) => file.path)])].filter(
       (path) => path === main || !kept.includes(path),
     );
-    statements.push(
-      ctx.db.run(
-        sql`delete from search where search match ${`item:"${id}"`} and path in (${sql.join(
-          stale.map((path) => sql`${path}`),
-          sql`, `,
-        )})`,
-      ),
-    );
+    statements.push(ctx.db.delete(search).where(and(ofItem, inArray(search.path, stale))));
   }
   for (const file of current) {
     if (kept.includes(file.path) && file.path !== main) continue;
@@ -53,11 +49,16 @@ export function indexStatements(ctx: Context, { id, head, content, state }: Inde
     const body =
       text !== undefined || file.path !== main
         ? sql`${(text ?? '').slice(0, INDEXED_CHARACTERS).toWellFormed()}`
-        : sql`(select substr(cast(bytes as text), 1, ${INDEXED_CHARACTERS}) from blobs where account_id = ${ctx.account} and digest = ${file.digest})`;
+        : sql`(select substr(cast(${blobs.bytes} as text), 1, ${INDEXED_CHARACTERS}) from ${blobs} where ${and(eq(blobs.accountId, ctx.account), eq(blobs.digest, file.digest))})`;
     statements.push(
-      ctx.db.run(
-        sql`insert into search (account, item, path, name, description, body) values (${ctx.account}, ${id}, ${file.path}, ${file.path === main ? name : ''}, ${file.path === main ? description : ''}, ${body})`,
-      ),
+      ctx.db.insert(search).values({
+        account: ctx.account,
+        item: id,
+        path: file.path,
+        name: file.path === main ? name : '',
+        description: file.path === main ? description : '',
+        body,
+      }),
     );
   }
   return statements;

@@ -1,18 +1,17 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import type { SearchHit } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import type { ItemSummary, Kind } from '../../schema/item.ts';
+import type { Kind } from '../../schema/item.ts';
+import { search } from '../db/search.ts';
+import { items } from '../db/tables.ts';
 import type { Context } from './context.ts';
+import { summaryColumns } from './head.ts';
 
 const HITS = 50;
+/** Best files looked at, of which several may belong to one item. */
+const FILES = 400;
 /** Column of the index that passages come from: left to itself, FTS5 also quotes the account, which every look-up matches. */
 const BODY = 5;
-
-interface HitRow extends Omit<ItemSummary, 'flags'> {
-  flags: string;
-  path: string;
-  passage: string;
-}
 
 /**
  * Full text over name, description and text files of items that are not removed, best first, one hit per item. Terms
@@ -29,24 +28,31 @@ export async function searchItems(
     });
   }
   const terms = `{name description body} : (${words.map((word) => `"${word}"`).join(' AND ')}*)`;
+  const hit = ctx.db
+    .select({
+      item: search.item,
+      path: search.path,
+      passage: sql<string>`coalesce(snippet(${search}, ${BODY}, '', '', '…', 24), '')`.as('passage'),
+      rank: sql<number>`bm25(${search}, 0, 0, 0, 10, 5, 1)`.as('rank'),
+    })
+    .from(search)
+    .where(sql`${search} match 'account:"' || ${ctx.account} || '" AND ' || ${terms}`)
+    .orderBy(sql`rank`)
+    .limit(FILES)
+    .as('hit');
   const [rows] = await ctx.batch([
-    ctx.db.all<HitRow>(sql`
-      select i.id, i.kind, i.name, i.description, i.state, i.revision, i.digest, i.flags, i.updated_at, hit.path, hit.passage
-      from (
-        select item, path, coalesce(snippet(search, ${BODY}, '', '', '…', 24), '') as passage, bm25(search, 0, 0, 0, 10, 5, 1) as rank
-        from search
-        where search match 'account:"' || ${ctx.account} || '" AND ' || ${terms}
-        order by rank limit 400
-      ) hit
-      join items i on i.id = hit.item
-      where i.state <> 'removed' ${kind ? sql`and i.kind = ${kind}` : sql``}
-      order by hit.rank`),
+    ctx.db
+      .select({ ...summaryColumns, path: hit.path, passage: hit.passage })
+      .from(hit)
+      .innerJoin(items, eq(items.id, hit.item))
+      .where(and(ne(items.state, 'removed'), kind && eq(items.kind, kind)))
+      .orderBy(sql`${hit.rank}`),
   ]);
   ctx.require('skills:read');
   const best = new Map<string, SearchHit>();
   for (const row of rows) {
     if (best.size === HITS) break;
-    if (!best.has(row.id)) best.set(row.id, { ...row, flags: JSON.parse(row.flags) });
+    if (!best.has(row.id)) best.set(row.id, row);
   }
   return [...best.values()];
 }
