@@ -3,7 +3,7 @@ import type { PairingRequest } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { fingerprintWords } from '../../schema/fingerprint.ts';
 import { brokenConstraint } from '../db/client.ts';
-import { codeMisses, devices, pairings } from '../db/tables.ts';
+import { codeMisses, devices, guards, pairings } from '../db/tables.ts';
 import type { Context } from './context.ts';
 import { newId } from './random.ts';
 
@@ -22,20 +22,26 @@ export async function approvePairing(ctx: Context, userCode: string): Promise<Pa
   const now = ctx.now();
   const waits = sql`exists (select 1 from ${pairings} where ${pairings.deviceCode} = ${pairing.deviceCode} and ${pairings.state} = 'pending' and ${pairings.expiresAt} > ${now})`;
   try {
-    const [, approved] = await ctx.batch([
-      ctx.db.run(
-        sql`insert into ${devices} (id, account_id, name, platform, thumbprint, paired_at)
-          select ${newId()}, ${accountId}, ${pairing.name}, ${pairing.platform}, ${pairing.thumbprint}, ${now} where ${waits}`,
-      ),
+    await ctx.batch([
+      ctx.db.insert(guards).values({ holds: waits }),
+      ctx.db.delete(guards),
+      ctx.db.insert(devices).values({
+        id: newId(),
+        accountId,
+        name: pairing.name,
+        platform: pairing.platform,
+        thumbprint: pairing.thumbprint,
+        pairedAt: now,
+      }),
       ctx.db
         .update(pairings)
         .set({ state: 'approved', accountId, approvedBy: ctx.author })
-        .where(and(eq(pairings.deviceCode, pairing.deviceCode), eq(pairings.state, 'pending')))
-        .returning({ state: pairings.state }),
+        .where(eq(pairings.deviceCode, pairing.deviceCode)),
     ]);
-    if (approved.length === 0) throw settled(pairing.state);
   } catch (error) {
-    if (brokenConstraint(error)?.startsWith('UNIQUE devices.')) {
+    const broken = brokenConstraint(error);
+    if (broken?.startsWith('CHECK guard_holds')) throw settled(pairing.state);
+    if (broken?.startsWith('UNIQUE devices.')) {
       throw new RegistryError(
         'access_denied',
         'A device with this key is paired already, or was once; pair again with a new key.',
@@ -83,9 +89,11 @@ async function openCode(ctx: Context, typed: string): Promise<Pairing> {
     ctx.db.delete(codeMisses).where(lte(codeMisses.at, now - MISS_WINDOW_MS)),
     ctx.db.select({ n: sql<number>`${missed}` }).from(sql`(select 1)`),
     ctx.db.select().from(pairings).where(shown),
-    ctx.db.run(
-      sql`insert into ${codeMisses} (account_id, at) select ${accountId}, ${now} where ${missed} < ${MISSES} and not exists (select 1 from ${pairings} where ${shown})`,
-    ),
+    ctx.db
+      .insert(codeMisses)
+      .select(
+        sql`select ${accountId}, ${now} where ${missed} < ${MISSES} and not exists (select 1 from ${pairings} where ${shown})`,
+      ),
   ]);
   if (counted && counted.n >= MISSES) {
     throw new RegistryError(
