@@ -16,11 +16,15 @@ const ENTRY_BYTES = 200;
 /** Thrown by {@link commit} when another write came first; verbs turn it into `conflict` or try again. */
 export class HeadMoved extends Error {}
 
-export interface Commit {
+/** What to write on `head`, or, where the item must not exist yet, as its first revision. Without content no revision is made. */
+export type Commit = Write &
+  (
+    | { readonly head: Head; readonly content: Content | null }
+    | { readonly head: null; readonly content: Content }
+  );
+
+interface Write {
   readonly id: string;
-  /** The head that this write is based on; null when the item must not exist yet. */
-  readonly head: Head | null;
-  readonly content: Content | null;
   readonly state: State;
   readonly types: readonly [Change['type'], ...Change['type'][]];
   /** Statements of the verb that belong to the same transaction. */
@@ -38,22 +42,9 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
   const { db } = ctx;
   const { accountId } = ctx.actor;
   const { id, head, content, state } = write;
-  const revision = content ? (head?.revision ?? 0) + 1 : (head as Head).revision;
-  const name = content?.name ?? (head as Head).name;
-  const kind = content?.kind ?? (head as Head).kind;
+  const { kind, name, description, digest, flags, files: entries } = currentOf(write);
+  const revision = (head?.revision ?? 0) + (content ? 1 : 0);
   const seq = lastSeq(ctx);
-  const current = content
-    ? {
-        name,
-        description: content.description,
-        revision,
-        digest: content.digest,
-        flags: content.flags,
-        frontMatter: content.frontMatter,
-        inlineBytes: inlineBytes(content.files),
-      }
-    : {};
-
   const statements: Statement[] = [guardHead(ctx, id, head)];
   if (content) {
     for (const [digest, bytes] of content.bytes) {
@@ -80,25 +71,24 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
         .values({ accountId, seq, at: now, type, itemId: id, kind, name, revision, author: ctx.author }),
     );
   }
-  statements.push(
-    head
-      ? db
-          .update(items)
-          .set({ ...current, state, seq, updatedAt: now })
-          .where(eq(items.id, id))
-      : db.insert(items).values({
-          id,
-          accountId,
-          kind,
-          state,
-          seq,
-          createdAt: now,
-          updatedAt: now,
-          ...current,
-        } as unknown as typeof items.$inferInsert),
-  );
+  const summary = { name, description, revision, digest, flags, state, seq, updatedAt: now };
+  const derived = (from: Content) => ({
+    frontMatter: from.frontMatter,
+    inlineBytes: inlineBytes(from.files),
+  });
+  if (write.head === null) {
+    const first = { ...summary, ...derived(write.content) };
+    statements.push(db.insert(items).values({ id, accountId, kind, createdAt: now, ...first }));
+  } else {
+    statements.push(
+      db
+        .update(items)
+        .set({ ...summary, ...(content && derived(content)) })
+        .where(eq(items.id, id)),
+    );
+  }
   if (content) {
-    const { description, digest, flags, frontMatter } = content;
+    const { frontMatter } = content;
     statements.push(
       db.insert(revisions).values({
         itemId: id,
@@ -145,15 +135,20 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
     id,
     kind,
     name,
-    description: content?.description ?? (head as Head).description,
+    description,
     state,
     revision,
-    digest: content?.digest ?? (head as Head).digest,
-    flags: content?.flags ?? (head as Head).flags,
+    digest,
+    flags,
     updated_at: now,
-    files: content?.files ?? [...(head as Head).files],
+    files: [...entries],
   };
   return { item, cursor };
+}
+
+/** What the item is once it is written. */
+function currentOf(write: Commit): Content | Head {
+  return write.head === null ? write.content : (write.content ?? write.head);
 }
 
 /** Aborts the batch by a broken CHECK unless the item is still at the head given (or still does not exist). */
