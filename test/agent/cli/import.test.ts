@@ -244,7 +244,7 @@ describe('what an item holds', () => {
   test('a name that breaks the rule is refused with a proposal, and taken when the person agrees', () => {
     write({ 'My Skill/SKILL.md': '---\ndescription: d\n---\nbody\n' });
     expect(() => read('My Skill')).toThrow(
-      '"My Skill" is no valid name: use 1 to 64 of a-z, 0-9 and single hyphens, such as my-skill.',
+      '"My Skill" is no valid name: use 1 to 64 of a-z, 0-9 and single hyphens, and no device name of Windows, such as my-skill.',
     );
     const item = read('My Skill', { rename: true });
     expect([item.name, item.notes]).toEqual(['my-skill', ['its name "My Skill" was taken as my-skill.']]);
