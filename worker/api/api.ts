@@ -1,8 +1,6 @@
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
-import { RegistryError } from '../../schema/errors.ts';
-import { LIMITS } from '../../schema/item.ts';
 import type { AppEnv } from '../deps.ts';
+import { sizeLimit } from '../size-limit.ts';
 import { blobs } from './blobs.ts';
 import { changes } from './changes.ts';
 import { clients } from './clients.ts';
@@ -16,15 +14,9 @@ import { whoami } from './whoami.ts';
 /** The web API, under `/api/v1`. Larger items than one body carries are sent blob by blob and committed by digest. */
 export const api = new Hono<AppEnv>()
   .use(
-    bodyLimit({
-      maxSize: LIMITS.mcpBodyBytes,
-      onError: () => {
-        throw new RegistryError(
-          'too_large',
-          'The body has more than 3 MiB; send large files with PUT /api/v1/blobs/{digest} and name their digests.',
-        );
-      },
-    }),
+    sizeLimit(
+      'The body has more than 3 MiB; send large files with PUT /api/v1/blobs/{digest} and name their digests.',
+    ),
   )
   .use(async (c, next) => {
     await next();

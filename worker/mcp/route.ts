@@ -5,11 +5,10 @@ import {
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
 import { type Context as Call, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { RegistryError } from '../../schema/errors.ts';
-import { LIMITS } from '../../schema/item.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
 import { noteClient } from '../registry/clients-seen.ts';
+import { sizeLimit } from '../size-limit.ts';
 import { readCaller } from './caller.ts';
 import { Refusals } from './errors.ts';
 import { buildServer } from './server.ts';
@@ -26,15 +25,9 @@ const OPENING: readonly string[] = ['initialize', 'server/discover', 'tools/list
 export const mcp = new Hono<AppEnv>();
 
 mcp.use(
-  bodyLimit({
-    maxSize: LIMITS.mcpBodyBytes,
-    onError: () => {
-      throw new RegistryError(
-        'too_large',
-        'The message has more than 3 MiB; write larger items over the API or with the repertoire command.',
-      );
-    },
-  }),
+  sizeLimit(
+    'The message has more than 3 MiB; write larger items over the API or with the repertoire command.',
+  ),
 );
 
 mcp.all('/', async (c) => {
