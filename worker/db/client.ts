@@ -20,3 +20,8 @@ export function brokenConstraint(error: unknown): string | null {
   }
   return null;
 }
+
+/** Whether a batch was aborted by a row of `guards`: what it was based on no longer held. */
+export function guardBroke(error: unknown): boolean {
+  return brokenConstraint(error)?.startsWith('CHECK guard_holds') ?? false;
+}

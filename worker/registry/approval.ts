@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lte, ne, or, sql } from 'drizzle-orm';
 import type { PairingRequest } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { fingerprintWords } from '../../schema/fingerprint.ts';
-import { brokenConstraint } from '../db/client.ts';
+import { brokenConstraint, guardBroke } from '../db/client.ts';
 import { codeMisses, devices, guards, pairings } from '../db/tables.ts';
 import type { Context } from './context.ts';
 import { newId } from './random.ts';
@@ -39,9 +39,8 @@ export async function approvePairing(ctx: Context, userCode: string): Promise<Pa
         .where(eq(pairings.deviceCode, pairing.deviceCode)),
     ]);
   } catch (error) {
-    const broken = brokenConstraint(error);
-    if (broken?.startsWith('CHECK guard_holds')) throw settled(pairing.state);
-    if (broken?.startsWith('UNIQUE devices.')) {
+    if (guardBroke(error)) throw settled(pairing.state);
+    if (brokenConstraint(error)?.startsWith('UNIQUE devices.')) {
       throw new RegistryError(
         'access_denied',
         'A device with this key is paired already, or was once; pair again with a new key.',

@@ -2,7 +2,7 @@ import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Change, WriteAnswer } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, LIMITS, type State } from '../../schema/item.ts';
-import { brokenConstraint, type Statement } from '../db/client.ts';
+import { brokenConstraint, guardBroke, type Statement } from '../db/client.ts';
 import { accounts, blobs, changes, files, guards, items, revisions } from '../db/tables.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
@@ -42,7 +42,8 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
   const { db } = ctx;
   const { accountId } = ctx.actor;
   const { id, head, content, state } = write;
-  const { kind, name, description, digest, flags, files: entries } = currentOf(write);
+  const current = currentOf(write);
+  const { kind, name, description, digest, flags, files: entries } = current;
   const revision = (head?.revision ?? 0) + (content ? 1 : 0);
   const seq = lastSeq(ctx);
   const statements: Statement[] = [guardHead(ctx, id, head)];
@@ -106,7 +107,7 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
     );
   }
   statements.push(
-    ...indexStatements(ctx, { id, head, content, state }),
+    ...indexStatements(ctx, { id, head, content, state, current }),
     ...(write.also ?? []),
     db.delete(guards),
     selectPosition(ctx),
@@ -116,9 +117,8 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
   try {
     results = await db.batch(statements as [Statement]);
   } catch (error) {
-    const broken = brokenConstraint(error);
-    if (broken?.startsWith('CHECK guard_holds')) throw new HeadMoved();
-    if (broken?.startsWith('UNIQUE items.')) {
+    if (guardBroke(error)) throw new HeadMoved();
+    if (brokenConstraint(error)?.startsWith('UNIQUE items.')) {
       throw new RegistryError(
         'name_taken',
         `There is already a ${kind} named ${name}, or one that was removed and keeps its name; choose another name.`,

@@ -2,7 +2,7 @@ import { and, eq, lt, sql } from 'drizzle-orm';
 import type { Paired } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { brokenConstraint } from '../db/client.ts';
+import { guardBroke } from '../db/client.ts';
 import { accounts, devices, guards, pairings } from '../db/tables.ts';
 import type { Surroundings } from './context.ts';
 import { batchWithProof, type Proof } from './proof.ts';
@@ -69,7 +69,7 @@ export async function startPairing(
       }),
     ]);
   } catch (error) {
-    if (!brokenConstraint(error)?.startsWith('CHECK guard_holds')) throw error;
+    if (!guardBroke(error)) throw error;
     throw new RegistryError(
       'rate_limited',
       'Too many pairing requests from this place are waiting; approve or let them expire, then try again.',

@@ -15,34 +15,34 @@ interface Indexed {
   readonly head: Head | null;
   readonly content: Content | null;
   readonly state: State;
+  /** What the item is once it is written. */
+  readonly current: Pick<Head, 'kind' | 'name' | 'description' | 'files'>;
 }
 
 /**
  * Keeps the full-text index in step with a write, in the write's own batch: rows of files that changed are replaced, the
  * others stay.
  */
-export function indexStatements(ctx: Context, { id, head, content, state }: Indexed): Statement[] {
+export function indexStatements(ctx: Context, { id, head, content, state, current }: Indexed): Statement[] {
   const ofItem = sql`${search} match ${`item:"${id}"`}`;
   const forget = ctx.db.delete(search).where(ofItem);
   if (state === 'removed') return [forget];
   const revived = head?.state === 'removed';
   if (!content && !revived) return [];
-  const main = MAIN_FILE[content?.kind ?? (head as Head).kind];
-  const name = content?.name ?? (head as Head).name;
-  const description = content?.description ?? (head as Head).description;
-  const current = content?.files ?? (head as Head).files;
+  const { name, description, files } = current;
+  const main = MAIN_FILE[current.kind];
   const texts = content?.texts ?? new Map<string, string>();
 
-  const kept = head && !revived ? unchanged(head.files, current, texts) : [];
+  const kept = head && !revived ? unchanged(head.files, files, texts) : [];
   const statements: Statement[] = [];
   if (kept.length === 0) statements.push(forget);
   else {
-    const stale = [...new Set([main, ...(head as Head).files.map((file) => file.path)])].filter(
+    const stale = [...new Set([main, ...(head?.files ?? []).map((file) => file.path)])].filter(
       (path) => path === main || !kept.includes(path),
     );
     statements.push(ctx.db.delete(search).where(and(ofItem, inArray(search.path, stale))));
   }
-  for (const file of current) {
+  for (const file of files) {
     if (kept.includes(file.path) && file.path !== main) continue;
     const text = texts.get(file.path);
     // What is written and no text has no words. Only a main file is indexed again without being written, and is text.
