@@ -65,7 +65,10 @@ async function attempt(
   const url = `${http.origin}/api/v1/push`;
   try {
     if (renew) await http.renew();
-    return await connect(url, await http.headers('GET', url), { http, ...options }, timing);
+    const headers = await http.headers('GET', url);
+    // An abort that came before there was a socket to end would be missed.
+    if (options.signal.aborted) return { reason: 'The agent stops.', code: 0, lasted: false, refused: false };
+    return await connect(url, headers, { http, ...options }, timing);
   } catch (error) {
     if (error instanceof Unpaired) return error;
     if (!(error instanceof RegistryError)) throw error;

@@ -3,7 +3,7 @@ import { basename, join, posix, sep } from 'node:path';
 import type { Records } from './state.ts';
 
 export interface Watcher {
-  /** Watches what the ledger lists now, and nothing else. */
+  /** Watches what the ledger lists now, and nothing else; once closed, nothing at all. */
   refresh(): void;
   close(): void;
 }
@@ -29,6 +29,7 @@ export function watchPlaced(
   const watches = new Map<string, FSWatcher>();
   const hinted = new Set<string>();
   let quiet: NodeJS.Timeout | undefined;
+  let closed = false;
 
   function start(folder: string): void {
     try {
@@ -65,6 +66,8 @@ export function watchPlaced(
 
   return {
     refresh() {
+      // The pass that was under way when the agent was stopped ends after the watching; a watch would keep the process.
+      if (closed) return;
       placed.clear();
       const wanted = new Set<string>();
       for (const [, { folder, at, item, files }] of ledger.entries()) {
@@ -80,6 +83,7 @@ export function watchPlaced(
       for (const folder of wanted) if (!watches.has(folder)) start(folder);
     },
     close() {
+      closed = true;
       clearTimeout(quiet);
       for (const folder of [...watches.keys()]) stop(folder);
     },

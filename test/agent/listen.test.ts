@@ -145,4 +145,20 @@ describe('listening', () => {
     stop.abort();
     expect(await ended).toBe('stopped');
   });
+
+  it('ends when it is stopped before there is a socket', async () => {
+    const { door, http } = await open();
+    const headers = http.headers.bind(http);
+    const { ended, stop } = start(
+      Object.assign(http, {
+        async headers(method: string, url: string) {
+          const made = await headers(method, url);
+          stop.abort();
+          return made;
+        },
+      }),
+    );
+    expect(await ended).toBe('stopped');
+    expect(door.sockets).toHaveLength(0);
+  });
 });

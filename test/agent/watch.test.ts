@@ -97,3 +97,12 @@ it('nothing else is hinted at', async () => {
   await vi.waitFor(() => expect(hints).toContain('writer.md'), 10_000);
   expect(hints).toEqual(['writer.md']);
 });
+
+it('watches nothing once closed, so that a pass that ends later does not keep the process', () => {
+  const watches = () => process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap').length;
+  expect(watches()).toBeGreaterThan(0);
+  watcher.close();
+  const before = watches();
+  watcher.refresh();
+  expect(watches()).toBe(before);
+});
