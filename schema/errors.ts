@@ -17,6 +17,7 @@ export const ErrorCode = z.enum([
   'confirmation_required',
   'unauthorized',
   'insufficient_scope',
+  'passkey_required',
   'registry_rewound',
   'authorization_pending',
   'slow_down',

@@ -18,6 +18,7 @@ const ANSWERS = {
   confirmation_required: [422, 'Confirmation required'],
   unauthorized: [401, 'Unauthorized'],
   insufficient_scope: [403, 'Insufficient scope'],
+  passkey_required: [403, 'Passkey required'],
   registry_rewound: [409, 'Registry rewound'],
   authorization_pending: [400, 'Authorization pending'],
   slow_down: [400, 'Slow down'],

@@ -9,6 +9,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
+import type { AccountEvent } from '../../schema/account.ts';
 import type {
   Change,
   DeviceEvent,
@@ -215,6 +216,8 @@ export const pairings = sqliteTable(
     expiresAt: integer('expires_at').notNull(),
     lastPollAt: integer('last_poll_at'),
     state: text().$type<PairingRequest['state']>().notNull(),
+    /** The caller who opened the code first, `type:id`: nobody else may settle it. */
+    claimedBy: text('claimed_by'),
     accountId: text('account_id'),
     approvedBy: text('approved_by', { mode: 'json' }).$type<Author>(),
   },
@@ -316,4 +319,186 @@ export const clientsSeen = sqliteTable(
     lastSeenAt: integer('last_seen_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.accountId, t.deviceId, t.name, t.version] })],
+);
+
+/** A passkey (WebAuthn credential) of the person whose account it is. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    /** Credential id, base64url. */
+    id: text().primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    /** COSE key. */
+    publicKey: blob('public_key').$type<Uint8Array>().notNull(),
+    /** Signature counter of its last use; 0 for an authenticator that does not count. */
+    counter: integer().notNull(),
+    transports: text({ mode: 'json' }).$type<string[]>().notNull(),
+    /** Whether the authenticator syncs it to others. */
+    synced: integer({ mode: 'boolean' }).notNull(),
+    name: text().notNull(),
+    createdAt: integer('created_at').notNull(),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (t) => [index('passkeys_of_account').on(t.accountId)],
+);
+
+/** What a browser was asked to sign, or sent away with. Taken out by whoever answers, so that it is answered once. */
+export const challenges = sqliteTable(
+  'challenges',
+  {
+    /** SHA-256 of the cookie of the browser that was asked. */
+    browser: text().notNull(),
+    purpose: text().$type<'setup' | 'login' | 'check' | 'passkey' | 'oidc'>().notNull(),
+    challenge: text().notNull(),
+    data: text({ mode: 'json' }).$type<Record<string, string>>(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.browser, t.purpose] }), index('challenges_by_expiry').on(t.expiresAt)],
+);
+
+/** Links that let somebody in once: `owner` is dead once an account has a passkey, `recovery` is made with deploy rights. */
+export const links = sqliteTable('links', {
+  /** SHA-256 of the token in the link's fragment. */
+  hash: text().primaryKey(),
+  type: text().$type<'owner' | 'recovery' | 'invitation'>().notNull(),
+  /** Account that the passkey is for; null for an invitation, which makes one. */
+  accountId: text('account_id').references(() => accounts.id),
+  /** Account that invites. */
+  madeBy: text('made_by').references(() => accounts.id),
+  /** What the inviter calls the guest. */
+  name: text().notNull().default(''),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  usedAt: integer('used_at'),
+});
+
+export const recoveryCodes = sqliteTable('recovery_codes', {
+  /** SHA-256 of the code. */
+  hash: text().primaryKey(),
+  accountId: text('account_id')
+    .notNull()
+    .references(() => accounts.id),
+  usedAt: integer('used_at'),
+});
+
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    id: text().primaryKey(),
+    /** SHA-256 of the cookie's value. */
+    hash: text().notNull().unique(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    /** How the person signed in. */
+    method: text().$type<'passkey' | 'recovery' | 'oidc' | 'access'>().notNull(),
+    /** Browser and system, in words for the person. */
+    browser: text().notNull(),
+    place: text().notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    lastUsedAt: integer('last_used_at'),
+    /** When a passkey was last checked in it. */
+    verifiedAt: integer('verified_at'),
+    revokedAt: integer('revoked_at'),
+  },
+  (t) => [index('sessions_of_account').on(t.accountId)],
+);
+
+/** Logins elsewhere that open an account, by issuer and subject; an e-mail address never links. */
+export const identities = sqliteTable(
+  'identities',
+  {
+    issuer: text().notNull(),
+    subject: text().notNull(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    /** For the person to recognise it. */
+    name: text().notNull(),
+    createdAt: integer('created_at').notNull(),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (t) => [primaryKey({ columns: [t.issuer, t.subject] }), index('identities_of_account').on(t.accountId)],
+);
+
+/** Records of the OAuth library under its keys. `version` rises with each write, so that a write can insist on what it read. */
+export const oauthRecords = sqliteTable(
+  'oauth_records',
+  {
+    key: text().primaryKey(),
+    value: text().notNull(),
+    metadata: text({ mode: 'json' }).$type<unknown>(),
+    expiresAt: integer('expires_at'),
+    version: integer().notNull(),
+  },
+  (t) => [index('oauth_records_by_expiry').on(t.expiresAt)],
+);
+
+/** Refresh tokens that were exchanged, by SHA-256 of token and client. One that comes again late ends its grant. */
+export const refreshes = sqliteTable(
+  'refreshes',
+  {
+    hash: text().primaryKey(),
+    grant: text().notNull(),
+    accountId: text('account_id').notNull(),
+    /** The answer that was given, under a key that only the refresh token yields; null when its time to be repeated is over. */
+    answer: text(),
+    at: integer().notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (t) => [index('refreshes_of_grant').on(t.grant), index('refreshes_by_expiry').on(t.expiresAt)],
+);
+
+/** MCP clients that a person let in: one row per grant of the OAuth server. */
+export const applications = sqliteTable(
+  'applications',
+  {
+    /** Id of the grant. */
+    id: text().primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    clientId: text('client_id').notNull(),
+    /** As the client calls itself. */
+    name: text().notNull(),
+    /** Host that vouches for the client: of its CIMD document, else of its redirect. */
+    host: text().notNull(),
+    resource: text().notNull(),
+    scopes: text({ mode: 'json' }).$type<Scope[]>().notNull(),
+    /** The person limited it to reading. */
+    readOnly: integer('read_only', { mode: 'boolean' }).notNull(),
+    connectedAt: integer('connected_at').notNull(),
+    lastUsedAt: integer('last_used_at'),
+    revokedAt: integer('revoked_at'),
+  },
+  (t) => [index('applications_of_account').on(t.accountId), index('applications_of_client').on(t.clientId)],
+);
+
+/** What happened to an account's access that its person should see. */
+export const accountEvents = sqliteTable(
+  'account_events',
+  {
+    id: text().primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    at: integer().notNull(),
+    type: text().$type<AccountEvent['type']>().notNull(),
+    details: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  },
+  (t) => [index('account_events_in_order').on(t.accountId, t.at)],
+);
+
+/** How often something was tried in a window of time. */
+export const attempts = sqliteTable(
+  'attempts',
+  {
+    bucket: text().primaryKey(),
+    count: integer().notNull(),
+    resetsAt: integer('resets_at').notNull(),
+  },
+  (t) => [index('attempts_by_reset').on(t.resetsAt)],
 );

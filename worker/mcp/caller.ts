@@ -27,15 +27,20 @@ const Envelope = z.object({
 /**
  * Derives the caller from a request's messages: `initialize` names the client, and so does each request since revision
  * 2026-07-28. `withProof`: the request carries a device's proof, so its bridge is believed which client it speaks for.
+ * `clientId`: the OAuth client of a verified token, which counts before any name.
  */
-export function readCaller(request: Request, messages: readonly unknown[], withProof: boolean): Caller {
+export function readCaller(
+  request: Request,
+  messages: readonly unknown[],
+  { withProof, clientId }: { withProof: boolean; clientId: string | undefined },
+): Caller {
   const info =
     (withProof ? bridged(request.headers.get('repertoire-client')) : null) ??
     messages.map(clientInfo).find((found) => found !== null);
   return {
     name: info?.name,
     version: info?.version ?? '',
-    client: recogniseClient({ name: info?.name }),
+    client: recogniseClient({ clientId, name: info?.name }),
     wsl: withProof && request.headers.has('repertoire-wsl'),
   };
 }

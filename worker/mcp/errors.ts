@@ -32,6 +32,7 @@ function routeOf(code: ErrorCode): 'answer' | 'result' | 'fault' {
     case 'authorization_pending':
     case 'slow_down':
     case 'expired_token':
+    case 'passkey_required':
     case 'internal':
       return 'fault';
   }

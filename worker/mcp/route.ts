@@ -40,7 +40,10 @@ mcp.all('/', async (c) => {
   }
   const messages: readonly unknown[] = Array.isArray(body.value) ? body.value : [body.value];
   const methods = messages.flatMap(methodOf);
-  const caller = readCaller(c.req.raw, messages, ctx.device !== null);
+  const caller = readCaller(c.req.raw, messages, {
+    withProof: ctx.device !== null,
+    clientId: ctx.clientId,
+  });
   const refusals = new Refusals();
   ctx.client = caller.name;
   // The handlers of a batch run side by side, and the credentials are to be looked up once.

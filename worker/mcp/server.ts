@@ -76,13 +76,13 @@ function definition(name: keyof typeof TOOLS): Tool {
 async function listTools({ ctx, caller }: Session): Promise<Tool[]> {
   const { client } = caller;
   const told = listsInTool(client) ? await readListing(ctx, caller) : null;
-  const { scopes } = await ctx.enter();
+  const { readOnly } = await ctx.enter();
   ctx.require('skills:read');
   const description = told
     ? skillsDescription({ ...told, cap: listingCap(client, 'tool-description') })
     : TOOLS.skills.description;
   const reading = [{ ...DEFINITIONS.skills, description }];
-  return scopes.includes('skills:write') ? [...reading, DEFINITIONS.skill_edit] : reading;
+  return readOnly ? reading : [...reading, DEFINITIONS.skill_edit];
 }
 
 async function callTool({ ctx, refusals }: Session, name: string, args: unknown) {

@@ -1,11 +1,11 @@
 import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
-import type { Scope } from '../../schema/api.ts';
+import { Scope } from '../../schema/api.ts';
 import type { Database, Statement } from '../db/client.ts';
-import { devices, deviceTokens, tokens } from '../db/tables.ts';
+import { applications, devices, deviceTokens, sessions, tokens } from '../db/tables.ts';
 import { type Proof, proofStatement } from './proof.ts';
 
 /** What a request claims to be, proven as far as that goes without the database. */
-export type Claim = TokenClaim | DeviceClaim;
+export type Claim = TokenClaim | DeviceClaim | SessionClaim | OAuthClaim;
 
 interface TokenClaim {
   readonly type: 'token';
@@ -18,6 +18,21 @@ interface DeviceClaim {
   readonly proof: Proof;
 }
 
+interface SessionClaim {
+  readonly type: 'session';
+  /** SHA-256 of the cookie's value. */
+  readonly hash: string;
+}
+
+/** An access token that the OAuth server has found to be valid for the resource that was called. */
+interface OAuthClaim {
+  readonly type: 'oauth';
+  readonly grant: string;
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly scopes: readonly Scope[];
+}
+
 /** Whom a credential that holds belongs to. */
 export interface Holder {
   readonly id: string;
@@ -26,6 +41,10 @@ export interface Holder {
   /** Absent where they are the same for all of this type. */
   readonly scopes?: readonly Scope[];
   readonly usedAt: number | null;
+  /** When a passkey was last checked; for a session only. */
+  readonly verifiedAt?: number | null;
+  /** Whether the person limited an application to reading. */
+  readonly readOnly?: boolean;
 }
 
 /** How a claim is confirmed. Its sub-queries yield nothing for a credential that does not hold. */
@@ -51,6 +70,10 @@ export function lookUp(db: Database, claim: Claim, now: number): Lookup {
       return lookUpToken(db, claim, now);
     case 'device':
       return lookUpDevice(db, claim, now);
+    case 'session':
+      return lookUpSession(db, claim, now);
+    case 'oauth':
+      return lookUpApplication(db, claim, now);
   }
 }
 
@@ -108,5 +131,55 @@ function lookUpDevice(db: Database, { tokenHash, proof }: DeviceClaim, now: numb
     scopes: DEVICE_SCOPES,
     refusal: 'This device token is not known here, has expired or its device was revoked; ask for a new one.',
     markUsed: (id) => db.update(devices).set({ lastSeenAt: now }).where(eq(devices.id, id)).run(),
+  };
+}
+
+function lookUpSession(db: Database, { hash }: SessionClaim, now: number): Lookup {
+  const holds = and(eq(sessions.hash, hash), isNull(sessions.revokedAt), gt(sessions.expiresAt, now));
+  return {
+    account: sql`(select ${sessions.accountId} from ${sessions} where ${holds})`,
+    device: null,
+    statements: [
+      db
+        .select({
+          id: sessions.id,
+          name: sessions.browser,
+          accountId: sessions.accountId,
+          usedAt: sessions.lastUsedAt,
+          verifiedAt: sessions.verifiedAt,
+        })
+        .from(sessions)
+        .where(holds),
+    ],
+    scopes: Scope.options,
+    refusal: 'This session has ended; sign in again.',
+    markUsed: (id) => db.update(sessions).set({ lastUsedAt: now }).where(eq(sessions.id, id)).run(),
+  };
+}
+
+function lookUpApplication(db: Database, { grant, accountId, scopes }: OAuthClaim, now: number): Lookup {
+  const holds = and(
+    eq(applications.id, grant),
+    eq(applications.accountId, accountId),
+    isNull(applications.revokedAt),
+  );
+  return {
+    account: sql`(select ${applications.accountId} from ${applications} where ${holds})`,
+    device: null,
+    statements: [
+      db
+        .select({
+          id: applications.id,
+          name: applications.name,
+          accountId: applications.accountId,
+          usedAt: applications.lastUsedAt,
+          readOnly: applications.readOnly,
+        })
+        .from(applications)
+        .where(holds),
+    ],
+    scopes,
+    refusal: 'This access token has expired or the application was disconnected; connect it again.',
+    markUsed: (id) => db.update(applications).set({ lastUsedAt: now }).where(eq(applications.id, id)).run(),
   };
 }

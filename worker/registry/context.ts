@@ -14,6 +14,8 @@ export interface Actor {
   readonly name: string;
   readonly accountId: string;
   readonly scopes: readonly Scope[];
+  /** Never to write, whatever it asks for: limited by the person, or an API token made without `skills:write`. */
+  readonly readOnly: boolean;
 }
 
 /** What the registry tells the push room. The only port out of the core. */
@@ -33,6 +35,9 @@ export interface Surroundings {
 /** Last use is for people to read, so a minute's precision is enough and costs no write per request. */
 const USE_PRECISION_MS = 60_000;
 
+/** For so long after a passkey was checked no sensitive act asks for it again. */
+const FRESH_MS = 5 * 60_000;
+
 /**
  * What every verb gets: the database and the caller. The caller's credentials are looked up in the same batch as the
  * verb's first query, so a read costs one round trip. Until then `account` is a sub-query that yields nothing for a
@@ -45,6 +50,9 @@ export class Context {
   readonly #type: Claim['type'];
   readonly #lookup: ReturnType<typeof lookUp>;
   #actor: Actor | null = null;
+  #verifiedAt: number | null = null;
+  /** OAuth client that calls; undefined for every other caller. */
+  readonly clientId: string | undefined;
   /** MCP client name for the author line, where the call came through one. */
   client: string | undefined;
 
@@ -53,6 +61,7 @@ export class Context {
     this.now = around.now;
     this.#around = around;
     this.#type = claim.type;
+    this.clientId = claim.type === 'oauth' ? claim.clientId : undefined;
     this.#lookup = lookUp(around.db, claim, around.now());
   }
 
@@ -114,6 +123,20 @@ export class Context {
     );
   }
 
+  /**
+   * For acts that a stolen session must not do: a session needs a passkey that was checked minutes ago. Other callers have
+   * no passkey to ask for; their scopes say what they may do.
+   * @throws RegistryError `passkey_required`
+   */
+  requireFreshPasskey(): void {
+    if (this.actor.type !== 'session') return;
+    if (this.#verifiedAt !== null && this.now() - this.#verifiedAt < FRESH_MS) return;
+    throw new RegistryError(
+      'passkey_required',
+      'This needs your passkey again, since it changes who gets in or removes much; confirm with the passkey and repeat it.',
+    );
+  }
+
   /** Tells the push room of a change, or of a revoked device, in the caller's account. */
   notify(event: { cursor: string } | { revoked: string }): Promise<void> {
     return this.#around.notify({ accountId: this.actor.accountId, ...event });
@@ -126,8 +149,10 @@ export class Context {
 
   #confirm(holder: Holder | undefined): Actor {
     if (!holder) throw new RegistryError('unauthorized', this.#lookup.refusal);
-    const { id, name, accountId, scopes = this.#lookup.scopes, usedAt } = holder;
+    const { id, name, accountId, scopes = this.#lookup.scopes, usedAt, verifiedAt = null } = holder;
+    const readOnly = holder.readOnly ?? !scopes.includes('skills:write');
+    this.#verifiedAt = verifiedAt;
     if (usedAt === null || this.now() - usedAt >= USE_PRECISION_MS) this.defer(this.#lookup.markUsed(id));
-    return { type: this.#type, id, name, accountId, scopes };
+    return { type: this.#type, id, name, accountId, scopes, readOnly };
   }
 }
