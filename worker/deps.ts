@@ -2,6 +2,7 @@ import type { Context as Call } from 'hono';
 import { authenticate } from './auth/authenticate.ts';
 import { verifyProof } from './auth/dpop.ts';
 import type { Nonces } from './auth/nonce.ts';
+import type { SignIn } from './auth/sign-in.ts';
 import type { Database } from './db/client.ts';
 import { logged } from './log.ts';
 import type { Push } from './push/push.ts';
@@ -14,6 +15,8 @@ export interface Deps {
   readonly now: () => number;
   readonly push: Push;
   readonly nonces: Nonces;
+  /** Who else than a passkey lets people in. */
+  readonly signIn: SignIn;
   /** Where a request comes from, in words for the person who lets a device in. */
   readonly place: (request: Request) => string;
   /** Runs on a person's own machine: whatever comes from elsewhere is refused. */

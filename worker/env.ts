@@ -9,5 +9,13 @@ export interface Env {
   /** A libSQL database elsewhere, such as at Turso. */
   readonly DATABASE_URL?: string;
   readonly DATABASE_AUTH_TOKEN?: string;
+  /** Sign-in at an OpenID Connect issuer of the deployer's choice: the first two together, the others as needed. */
+  readonly OIDC_ISSUER?: string;
+  readonly OIDC_CLIENT_ID?: string;
+  readonly OIDC_CLIENT_SECRET?: string;
+  readonly OIDC_NAME?: string;
+  /** Sign-in by the Cloudflare Access application that stands before the pages: both or neither. */
+  readonly ACCESS_TEAM_DOMAIN?: string;
+  readonly ACCESS_AUD?: string;
   readonly DOORBELL: DurableObjectNamespace<Doorbell>;
 }

@@ -4,6 +4,7 @@ import { placeOf } from './api/place.ts';
 import { problem } from './api/problem.ts';
 import { createApp } from './app.ts';
 import { createNonces } from './auth/nonce.ts';
+import { signInOf } from './auth/sign-in.ts';
 import { openDatabase } from './db/client.ts';
 import type { Env } from './env.ts';
 import { createPush } from './push/push.ts';
@@ -39,6 +40,8 @@ function open(env: Env): ReturnType<typeof createApp> {
     now,
     push: createPush(DOORBELL),
     nonces: createNonces(SECRET_KEY, now),
+    // The platform's fetch insists on being called by itself.
+    signIn: signInOf(env, (url, init) => fetch(url, init)),
     place: LIBSQL ? () => 'this computer' : placeOf,
     loopbackOnly: LIBSQL !== undefined,
   });

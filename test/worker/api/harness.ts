@@ -8,6 +8,7 @@ import { sha256 } from '../../../schema/digest.ts';
 import type { Problem } from '../../../schema/errors.ts';
 import { createApp } from '../../../worker/app.ts';
 import { createNonces } from '../../../worker/auth/nonce.ts';
+import type { SignIn } from '../../../worker/auth/sign-in.ts';
 import { type Database, openDatabase } from '../../../worker/db/client.ts';
 import { accounts, tokens } from '../../../worker/db/tables.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
@@ -16,6 +17,12 @@ import { newId, newSecret } from '../../../worker/registry/random.ts';
 import { type ProofParts, TestDevice } from '../device.ts';
 
 export const ORIGIN = 'http://localhost:8787';
+
+const NO_SIGN_IN: SignIn = {
+  oidc: null,
+  access: null,
+  fetch: () => Promise.reject(new Error('nothing is to be fetched')),
+};
 
 export interface Call {
   method?: string;
@@ -54,7 +61,13 @@ export interface TestApi {
 }
 
 /** The whole Worker but for the platform: a real libSQL file behind the protocol that production speaks. */
-export async function openTestApi({ loopbackOnly = false } = {}): Promise<TestApi> {
+export async function openTestApi({
+  loopbackOnly = false,
+  signIn = NO_SIGN_IN,
+}: {
+  loopbackOnly?: boolean;
+  signIn?: SignIn;
+} = {}): Promise<TestApi> {
   const folder = await mkdtemp(join(tmpdir(), 'repertoire-api-'));
   const hrana = createHrana({ file: join(folder, 'registry.db') });
   const seen = { trips: 0, texts: [] as string[] };
@@ -88,6 +101,7 @@ export async function openTestApi({ loopbackOnly = false } = {}): Promise<TestAp
     db,
     now,
     nonces,
+    signIn,
     push: {
       notify: (event) => push.notify(event),
       online: async () => push.online,
