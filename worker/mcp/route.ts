@@ -1,12 +1,7 @@
-import {
-  createMcpHandler,
-  localhostAllowedHostnames,
-  preloadSchemas,
-  validateOriginHeader,
-} from '@modelcontextprotocol/server';
-import { type Context as Call, Hono } from 'hono';
-import { RegistryError } from '../../schema/errors.ts';
-import { type AppEnv, callerOf } from '../deps.ts';
+import { createMcpHandler, preloadSchemas } from '@modelcontextprotocol/server';
+import { Hono } from 'hono';
+import { type AppEnv, programOf } from '../deps.ts';
+import { PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { noteClient } from '../registry/clients-seen.ts';
 import { sizeLimit } from '../size-limit.ts';
 import { readCaller } from './caller.ts';
@@ -32,14 +27,13 @@ mcp.use(
 
 mcp.all('/', async (c) => {
   requireOwnOrigin(c.req.raw);
-  const ctx = await callerOf(c);
-  const body = c.req.method === 'POST' ? await readJson(c) : { value: undefined };
-  if (!body) {
+  const ctx = await programOf(c);
+  const read = await readMessages(c.req.raw);
+  if (!read) {
     await ctx.enter();
     return c.json(PARSE_ERROR, 400);
   }
-  const messages: readonly unknown[] = Array.isArray(body.value) ? body.value : [body.value];
-  const methods = messages.flatMap(methodOf);
+  const { body, messages, methods } = read;
   const caller = readCaller(c.req.raw, messages, {
     withProof: ctx.device !== null,
     clientId: ctx.clientId,
@@ -50,7 +44,7 @@ mcp.all('/', async (c) => {
   if (messages.length > 1) await ctx.enter();
 
   const handler = createMcpHandler(() => buildServer({ ctx, caller, refusals }, methods), { keepAliveMs: 0 });
-  const answer = await finished(await handler.fetch(c.req.raw, { parsedBody: body.value }));
+  const answer = await finished(await handler.fetch(c.req.raw, { parsedBody: body }));
   refusals.raise();
   await ctx.enter();
   const { name, version } = caller;
@@ -58,36 +52,6 @@ mcp.all('/', async (c) => {
     ctx.defer(noteClient(ctx, { name, version }));
   return answer;
 });
-
-/** A browser sends the origin of the page that calls: only the registry's own and local tools' pages may. */
-function requireOwnOrigin(request: Request): void {
-  const own = [new URL(request.url).hostname, ...localhostAllowedHostnames()];
-  if (validateOriginHeader(request.headers.get('origin'), own).ok) return;
-  throw new RegistryError(
-    'access_denied',
-    'MCP requests of web pages elsewhere are refused; connect from an MCP client.',
-  );
-}
-
-const PARSE_ERROR = {
-  jsonrpc: '2.0',
-  error: { code: -32700, message: 'Parse error: the body is no JSON text in UTF-8.' },
-  id: null,
-} as const;
-
-async function readJson(c: Call<AppEnv>): Promise<{ value: unknown } | null> {
-  const bytes = await c.req.arrayBuffer();
-  try {
-    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)) };
-  } catch {
-    return null;
-  }
-}
-
-function methodOf(message: unknown): string[] {
-  const { method } = (message ?? {}) as { method?: unknown };
-  return typeof method === 'string' ? [method] : [];
-}
 
 /** Every answer here ends by itself; read whole, its handlers are done and what refused them is known. */
 async function finished(response: Response): Promise<Response> {

@@ -1,0 +1,49 @@
+import { localhostAllowedHostnames, validateOriginHeader } from '@modelcontextprotocol/server';
+import { RegistryError } from '../schema/errors.ts';
+
+/** What every MCP endpoint checks and reads of a request before it knows what is asked. */
+
+/**
+ * A browser sends the origin of the page that calls: only the registry's own and local tools' pages may.
+ * @throws RegistryError `access_denied`
+ */
+export function requireOwnOrigin(request: Request): void {
+  const own = [new URL(request.url).hostname, ...localhostAllowedHostnames()];
+  if (validateOriginHeader(request.headers.get('origin'), own).ok) return;
+  throw new RegistryError(
+    'access_denied',
+    'MCP requests of web pages elsewhere are refused; connect from an MCP client.',
+  );
+}
+
+export const PARSE_ERROR = {
+  jsonrpc: '2.0',
+  error: { code: -32700, message: 'Parse error: the body is no JSON text in UTF-8.' },
+  id: null,
+} as const;
+
+/** The messages of a POST; null when the body is no JSON text in UTF-8. */
+export interface Messages {
+  readonly body: unknown;
+  readonly messages: readonly unknown[];
+  readonly methods: readonly string[];
+}
+
+/** Reads the body once. Other methods than POST carry none. */
+export async function readMessages(request: Request): Promise<Messages | null> {
+  if (request.method !== 'POST') return { body: undefined, messages: [], methods: [] };
+  const bytes = await request.arrayBuffer();
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch {
+    return null;
+  }
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  return { body, messages, methods: messages.flatMap(methodOf) };
+}
+
+function methodOf(message: unknown): string[] {
+  const { method } = (message ?? {}) as { method?: unknown };
+  return typeof method === 'string' ? [method] : [];
+}
