@@ -2,6 +2,7 @@ import type { Context as Call } from 'hono';
 import { authenticate } from './auth/authenticate.ts';
 import { verifyProof } from './auth/dpop.ts';
 import type { Nonces } from './auth/nonce.ts';
+import { sessionClaim } from './auth/session.ts';
 import type { SignIn } from './auth/sign-in.ts';
 import type { Database } from './db/client.ts';
 import { logged } from './log.ts';
@@ -27,8 +28,17 @@ export interface AppEnv {
   Variables: { deps: Deps };
 }
 
-/** The verbs' context for a request, by its credentials. The database confirms them with the verb's first query. */
+/**
+ * The verbs' context for a request, by its credentials, or by the session of a browser that sends none. The database
+ * confirms them with the verb's first query.
+ */
 export async function callerOf(c: Call<AppEnv>): Promise<Context> {
+  const session = await sessionClaim(c.req.raw);
+  return session ? new Context(surroundings(c), session) : programOf(c);
+}
+
+/** As {@link callerOf}, where no browser's cookie opens the door. */
+export async function programOf(c: Call<AppEnv>): Promise<Context> {
   return new Context(surroundings(c), await authenticate(c.req.raw, c.var.deps.nonces));
 }
 

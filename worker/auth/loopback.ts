@@ -17,6 +17,7 @@ export function requireLoopback(request: Request): void {
   );
 }
 
-function isLoopback(url: string): boolean {
+/** Whether an address or origin is of this machine. */
+export function isLoopback(url: string): boolean {
   return URL.canParse(url) && LOOPBACK.has(new URL(url).hostname);
 }

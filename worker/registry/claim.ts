@@ -3,6 +3,7 @@ import { Scope } from '../../schema/api.ts';
 import type { Database, Statement } from '../db/client.ts';
 import { applications, devices, deviceTokens, sessions, tokens } from '../db/tables.ts';
 import { type Proof, proofStatement } from './proof.ts';
+import { prolonged } from './session-life.ts';
 
 /** What a request claims to be, proven as far as that goes without the database. */
 export type Claim = TokenClaim | DeviceClaim | SessionClaim | OAuthClaim;
@@ -153,7 +154,7 @@ function lookUpSession(db: Database, { hash }: SessionClaim, now: number): Looku
     ],
     scopes: Scope.options,
     refusal: 'This session has ended; sign in again.',
-    markUsed: (id) => db.update(sessions).set({ lastUsedAt: now }).where(eq(sessions.id, id)).run(),
+    markUsed: (id) => db.update(sessions).set(prolonged(now)).where(eq(sessions.id, id)).run(),
   };
 }
 
