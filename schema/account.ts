@@ -42,6 +42,20 @@ export type Session = z.infer<typeof Session>;
 export const SessionList = z.object({ sessions: z.array(Session) });
 export type SessionList = z.infer<typeof SessionList>;
 
+/** `GET /api/v1/identities`: logins elsewhere that open the account. */
+export const Identity = z.object({
+  id: z.string(),
+  /** Who vouches for it, an https address. */
+  issuer: z.string(),
+  /** As the issuer calls it, such as an e-mail address. */
+  name: z.string(),
+  created_at: z.number().int(),
+  last_used_at: z.number().int().nullable(),
+});
+export type Identity = z.infer<typeof Identity>;
+export const IdentityList = z.object({ identities: z.array(Identity) });
+export type IdentityList = z.infer<typeof IdentityList>;
+
 /** `GET /api/v1/applications`: MCP clients that were let in over OAuth. */
 export const Application = z.object({
   id: z.string(),
@@ -101,6 +115,7 @@ export const AccountEvent = z.object({
     'recovery_codes_made',
     'recovery_link_used',
     'identity_linked',
+    'identity_unlinked',
     'invited',
     'application_connected',
     'application_revoked',
