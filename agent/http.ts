@@ -23,6 +23,8 @@ export interface RequestOptions {
   /** Sent as they are, instead of `body`. */
   bytes?: Uint8Array<ArrayBuffer>;
   query?: Record<string, string | undefined>;
+  /** For how many seconds the answer may wait for what is asked for (RFC 7240 section 4.3). */
+  wait?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -168,7 +170,7 @@ export class Http {
   async #fetchOnce(
     method: string,
     path: string,
-    { body, bytes, query = {}, signal }: RequestOptions,
+    { body, bytes, query = {}, wait = 0, signal }: RequestOptions,
     headers: (url: string) => Promise<Record<string, string>>,
   ): Promise<Response> {
     const url = new URL(path, this.origin);
@@ -180,6 +182,7 @@ export class Http {
     const content = bytes ?? (body === undefined ? null : JSON.stringify(body));
     if (content !== null)
       sent['content-type'] = bytes === undefined ? 'application/json' : 'application/octet-stream';
+    if (wait > 0) sent.prefer = `wait=${wait}`;
     let response: Response;
     try {
       response = await this.#fetch(url, {

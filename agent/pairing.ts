@@ -32,9 +32,14 @@ export interface PairOptions {
   signal?: AbortSignal;
   fetch?: HttpOptions['fetch'];
   now?: () => number;
+  /** For how long the registry may hold a question open, so that its answer comes at once. Seconds. */
+  hold?: number;
   /** Waits between two questions. Milliseconds. */
   wait?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
+
+/** Well below the time after which a request is given up. */
+const HOLD_S = 20;
 
 /** This device is paired already. */
 class AlreadyPaired extends Error {
@@ -79,14 +84,15 @@ export async function pair(options: PairOptions): Promise<Paired> {
 type Polling = PairOptions & { now: () => number; transport: Omit<HttpOptions, 'credentials'> };
 
 async function poll(options: Polling, registry: Registry, key: DeviceKey, pairing: Pairing): Promise<Paired> {
-  const { now, signal, approveWith, wait = sleepFor } = options;
+  const { now, signal, wait = sleepFor } = options;
   const ends = now() + pairing.expires_in * 1000;
   let interval = pairing.interval * 1000;
+  let hold = options.hold ?? HOLD_S;
   let lost: RegistryError | null = null;
-  if (approveWith === undefined) await wait(interval, signal);
   for (;;) {
+    const asked = now();
     try {
-      return await registry.pollPairing(pairing.device_code, signal);
+      return await registry.pollPairing(pairing.device_code, hold, signal);
     } catch (error) {
       if (!(error instanceof RegistryError)) throw error;
       const last = error;
@@ -98,6 +104,8 @@ async function poll(options: Polling, registry: Registry, key: DeviceKey, pairin
           break;
         case 'unavailable':
           lost = error;
+          // Whatever stands between may cut a request that is silent for long.
+          hold = 0;
           interval = Math.min(interval * 2, 60_000);
           break;
         case 'expired_token': {
@@ -110,7 +118,9 @@ async function poll(options: Polling, registry: Registry, key: DeviceKey, pairin
       }
       if (now() + interval >= ends) throw expired(last);
     }
-    await wait(interval, signal);
+    // A question that was held has taken its interval already.
+    const rest = asked + interval - now();
+    if (rest > 0) await wait(rest, signal);
   }
 }
 

@@ -130,9 +130,10 @@ export class Registry {
     return this.http.json('POST', '/api/v1/pairings', Pairing, { body });
   }
 
-  pollPairing(deviceCode: string, signal?: AbortSignal): Promise<Paired> {
+  /** `wait`: for how many seconds the registry may hold the question until a person has decided. */
+  pollPairing(deviceCode: string, wait: number, signal?: AbortSignal): Promise<Paired> {
     const body = { device_code: deviceCode };
-    return this.http.json('POST', '/api/v1/pairings/token', Paired, { body, signal });
+    return this.http.json('POST', '/api/v1/pairings/token', Paired, { body, wait, signal });
   }
 
   pairing(userCode: string): Promise<PairingRequest> {

@@ -120,6 +120,7 @@ describe('pairing', () => {
     const device = await TestDevice.pair(local);
     rmSync(device.files.device);
     const waits: number[] = [];
+    const clock = Date.now();
     let code = '';
     const paired = await pair({
       files: device.files,
@@ -131,15 +132,31 @@ describe('pairing', () => {
         expect(shown.link).toContain(code);
         expect(shown.fingerprint).toMatch(/^[a-z]{5}(-[a-z]{5}){3}$/);
       },
+      hold: 0,
+      now: () => clock,
       async wait(ms) {
         waits.push(ms);
-        if (waits.length === 3) await owner.judgePairing(code, 'approve');
+        if (waits.length === 2) await owner.judgePairing(code, 'approve');
       },
     });
     expect(paired.name).toBe('patient');
     // The second question came at once, which the registry does not like.
-    expect(waits).toEqual([5000, 5000, 10_000]);
+    expect(waits).toEqual([5000, 10_000]);
     expect((await device.once()).online).toBe(true);
+  });
+
+  it('hears at once what the person decides, without a wait of its own', async () => {
+    const device = await TestDevice.pair(local);
+    rmSync(device.files.device);
+    const paired = await pair({
+      files: device.files,
+      url: local.url,
+      name: 'prompt',
+      platform: 'linux',
+      onCode: ({ code }) => void setTimeout(() => void owner.judgePairing(code, 'approve'), 1000),
+      wait: () => Promise.reject(new Error('The device waits.')),
+    });
+    expect(paired.name).toBe('prompt');
   });
 
   it('says when it was denied', async () => {
@@ -154,6 +171,7 @@ describe('pairing', () => {
       onCode: (shown) => {
         code = shown.code;
       },
+      hold: 0,
       wait: async () => void (await owner.judgePairing(code, 'deny')),
     });
     await expect(denied).rejects.toMatchObject({
@@ -174,6 +192,7 @@ describe('pairing', () => {
       platform: 'linux',
       onCode: () => {},
       now: () => clock,
+      hold: 0,
       wait: async () => {
         clock += 599_000;
       },

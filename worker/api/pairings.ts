@@ -8,7 +8,13 @@ import {
 } from '../../schema/api.ts';
 import { type AppEnv, callerOf, proofOf, surroundings } from '../deps.ts';
 import { approvePairing, denyPairing, showPairing } from '../registry/approval.ts';
-import { PAIRING_LIFE_S, POLL_INTERVAL_S, pollPairing, startPairing } from '../registry/pairing.ts';
+import {
+  MAX_WAIT_MS,
+  PAIRING_LIFE_S,
+  POLL_INTERVAL_S,
+  pollPairing,
+  startPairing,
+} from '../registry/pairing.ts';
 import { bodyOf } from './input.ts';
 
 /**
@@ -38,29 +44,41 @@ pairings.post('/', async (c) => {
 
 /**
  * `PairingPollBody` and a proof by the same key → `Paired`, once. Errors: `authorization_pending`, `slow_down`,
- * `access_denied`, `expired_token` (RFC 8628 section 3.5).
+ * `access_denied`, `expired_token` (RFC 8628 section 3.5). With `Prefer: wait=20` (RFC 7240 section 4.3) the answer comes
+ * when a person has decided, or after so many seconds, 20 at most.
  */
 pairings.post('/token', async (c) => {
   const proof = await proofOf(c);
   const { device_code } = await bodyOf(c, PairingPollBody);
-  const answer: Paired = await pollPairing(surroundings(c), proof, device_code);
+  const answer: Paired = await pollPairing(surroundings(c), proof, device_code, preferredWait(c.req.raw));
   return c.json(answer);
 });
 
-/** → `PairingRequest`. Errors: `not_found`; five wrong codes in ten minutes `rate_limited`. */
+/**
+ * → `PairingRequest`; the first caller who opens a code claims it. Errors: `not_found`, `access_denied` for a code that
+ * another caller of the account opened first; five wrong codes in ten minutes `rate_limited`.
+ */
 pairings.get('/:code', async (c) => {
   const answer: PairingRequest = await showPairing(await callerOf(c), c.req.param('code'));
   return c.json(answer);
 });
 
-/** → `PairingRequest`. Errors: as above, `expired_token` when it was settled already, `access_denied` for a known key. */
+/**
+ * → `PairingRequest`. Errors: as above, `expired_token` when it was settled already, `access_denied` for a known key,
+ * `passkey_required` for a session without a fresh one.
+ */
 pairings.post('/:code/approve', async (c) => {
   const answer: PairingRequest = await approvePairing(await callerOf(c), c.req.param('code'));
   return c.json(answer);
 });
 
-/** → `PairingRequest`. Errors: as for approving. */
+/** → `PairingRequest`. Errors: as for approving, but for the passkey. */
 pairings.post('/:code/deny', async (c) => {
   const answer: PairingRequest = await denyPairing(await callerOf(c), c.req.param('code'));
   return c.json(answer);
 });
+
+function preferredWait({ headers }: Request): number {
+  const [, seconds = '0'] = /(?:^|[,;]) *wait *= *"?(\d{1,4})\b/i.exec(headers.get('prefer') ?? '') ?? [];
+  return Math.min(Number(seconds) * 1000, MAX_WAIT_MS);
+}

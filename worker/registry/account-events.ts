@@ -1,4 +1,4 @@
-import { desc, eq } from 'drizzle-orm';
+import { desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { AccountEvent, AccountEventList } from '../../schema/account.ts';
 import type { Database, Statement } from '../db/client.ts';
 import { accountEvents } from '../db/tables.ts';
@@ -7,7 +7,10 @@ import { newId } from './random.ts';
 
 const LISTED = 200;
 
-/** Notes what happened to the access to an account, in the batch that makes it happen. `details` holds no secret. */
+/**
+ * Notes what happened to the access to an account, in the batch that makes it happen. `details` holds no secret. Where it
+ * only may happen, the statement stands before the one that does it, with the same condition as `when`.
+ */
 export function eventStatement(
   db: Database,
   event: {
@@ -16,9 +19,13 @@ export function eventStatement(
     readonly at: number;
     readonly type: AccountEvent['type'];
     readonly details?: Readonly<Record<string, string>>;
+    readonly when?: SQL | undefined;
   },
 ): Statement {
-  return db.insert(accountEvents).values({ id: newId(), ...event, details: { ...event.details } });
+  const { accountId, at, type, details = {}, when = sql`true` } = event;
+  return db
+    .insert(accountEvents)
+    .select(sql`select ${newId()}, ${accountId}, ${at}, ${type}, ${JSON.stringify(details)} where ${when}`);
 }
 
 /** The newest 200 events of the caller's account, newest first. Needs `devices:write`: they say who gets in. */

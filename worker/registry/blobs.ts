@@ -43,7 +43,7 @@ export async function putBlob(ctx: Context, digest: string, bytes: Uint8Array): 
   const { accountId } = await ctx.enter();
   ctx.require('skills:write');
   const now = ctx.now();
-  await ctx.batch([
+  await ctx.write([
     ctx.db.delete(blobs).where(lt(blobs.looseSince, now - LOOSE_LIFE_MS)),
     ctx.db
       .insert(blobs)

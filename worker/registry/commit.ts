@@ -35,7 +35,7 @@ interface Write {
  * Writes revision, head, change rows and search index in one transaction whose first statement aborts it when the head
  * is no longer the one that the write is based on, then rings the devices. A conditional UPDATE alone would match no
  * row and let the later statements commit.
- * @throws HeadMoved
+ * @throws HeadMoved, RegistryError `name_taken`, `unauthorized` when the caller's credential was revoked meanwhile
  */
 export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> {
   const now = ctx.now();
@@ -109,13 +109,12 @@ export async function commit(ctx: Context, write: Commit): Promise<WriteAnswer> 
   statements.push(
     ...indexStatements(ctx, { id, head, content, state, current }),
     ...(write.also ?? []),
-    db.delete(guards),
     selectPosition(ctx),
   );
 
   let results: unknown[];
   try {
-    results = await db.batch(statements as [Statement]);
+    results = await ctx.write(statements as [Statement]);
   } catch (error) {
     if (guardBroke(error)) throw new HeadMoved();
     if (brokenConstraint(error)?.startsWith('UNIQUE items.')) {

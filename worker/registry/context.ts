@@ -3,7 +3,8 @@ import type { BatchResponse } from 'drizzle-orm/batch';
 import type { Scope } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Author } from '../../schema/item.ts';
-import type { Database, Statement } from '../db/client.ts';
+import { type Database, guardBroke, type Statement } from '../db/client.ts';
+import { guards } from '../db/tables.ts';
 import { type Claim, type Holder, lookUp } from './claim.ts';
 import { proofError } from './proof.ts';
 
@@ -107,6 +108,25 @@ export class Context {
     return results.slice(entry.length) as BatchResponse<T>;
   }
 
+  /**
+   * As {@link batch}, for what must not be written once the caller's credential has ended: a revocation also stops what it
+   * finds under way. Rows that the statements put into `guards` are taken out at the end.
+   * @throws RegistryError `unauthorized`; an error for which `guardBroke` holds when another guard broke
+   */
+  async write<U extends Statement, T extends Readonly<[U, ...U[]]>>(
+    statements: T,
+  ): Promise<BatchResponse<T>> {
+    const holds = sql`${this.#lookup.account} is not null`;
+    const guarded = [this.db.insert(guards).values({ holds }), ...statements, this.db.delete(guards)];
+    try {
+      const results: unknown[] = await this.batch(guarded as unknown as [Statement]);
+      return results.slice(1, -1) as BatchResponse<T>;
+    } catch (error) {
+      if (guardBroke(error) && !(await this.#holder())) throw this.#refused();
+      throw error;
+    }
+  }
+
   /** Proves the caller on its own: for verbs that have nothing to read first. */
   async enter(): Promise<Actor> {
     if (!this.#actor) await this.batch([this.db.select({ one: sql`1` }).from(sql`(select 1)`)]);
@@ -147,8 +167,18 @@ export class Context {
     this.#around.defer(work);
   }
 
+  /** Whom the credential belongs to now. */
+  async #holder(): Promise<Holder | undefined> {
+    const [rows] = await this.db.batch([this.#lookup.statements.at(-1) as Statement]);
+    return (rows as Holder[])[0];
+  }
+
+  #refused(): RegistryError {
+    return new RegistryError('unauthorized', this.#lookup.refusal);
+  }
+
   #confirm(holder: Holder | undefined): Actor {
-    if (!holder) throw new RegistryError('unauthorized', this.#lookup.refusal);
+    if (!holder) throw this.#refused();
     const { id, name, accountId, scopes = this.#lookup.scopes, usedAt, verifiedAt = null } = holder;
     const readOnly = holder.readOnly ?? !scopes.includes('skills:write');
     this.#verifiedAt = verifiedAt;

@@ -1,7 +1,8 @@
-import { and, count, eq, inArray, isNull, notInArray } from 'drizzle-orm';
+import { and, count, eq, isNull, notInArray, sql } from 'drizzle-orm';
 import type { Device, DeviceList } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { devices, deviceTokens, folderItems, folderReports } from '../db/tables.ts';
+import { eventStatement } from './account-events.ts';
 import type { Context } from './context.ts';
 import { formatCursor, selectPosition } from './cursor.ts';
 
@@ -88,31 +89,24 @@ export async function listDevices(ctx: Context): Promise<DeviceList> {
  * A device may revoke itself; others need `devices:write`.
  */
 export async function revokeDevice(ctx: Context, id: string): Promise<void> {
-  const actor = await ctx.enter();
-  if (!(actor.type === 'device' && actor.id === id)) ctx.require('devices:write');
-  const [revoked] = await ctx.batch([
-    ctx.db
-      .update(devices)
-      .set({ revokedAt: ctx.now() })
-      .where(and(eq(devices.accountId, actor.accountId), eq(devices.id, id), isNull(devices.revokedAt)))
-      .returning({ id: devices.id }),
-    ctx.db.delete(deviceTokens).where(
-      inArray(
-        deviceTokens.deviceId,
-        ctx.db
-          .select({ id: devices.id })
-          .from(devices)
-          .where(and(eq(devices.accountId, actor.accountId), eq(devices.id, id))),
-      ),
-    ),
+  const named = and(eq(devices.accountId, ctx.account), eq(devices.id, id));
+  const [[device]] = await ctx.batch([ctx.db.select({ name: devices.name }).from(devices).where(named)]);
+  const { type, id: caller, accountId } = ctx.actor;
+  if (!(type === 'device' && caller === id)) ctx.require('devices:write');
+  if (!device)
+    throw new RegistryError('not_found', `There is no device ${id}; list the devices to see their ids.`);
+  const at = ctx.now();
+  const paired = and(eq(devices.id, id), isNull(devices.revokedAt));
+  await ctx.write([
+    eventStatement(ctx.db, {
+      accountId,
+      at,
+      type: 'device_revoked',
+      details: { name: device.name },
+      when: sql`exists (select 1 from ${devices} where ${paired})`,
+    }),
+    ctx.db.update(devices).set({ revokedAt: at }).where(paired),
+    ctx.db.delete(deviceTokens).where(eq(deviceTokens.deviceId, id)),
   ]);
-  if (revoked.length === 0) {
-    const [known] = await ctx.db
-      .select({ id: devices.id })
-      .from(devices)
-      .where(and(eq(devices.accountId, actor.accountId), eq(devices.id, id)));
-    if (!known)
-      throw new RegistryError('not_found', `There is no device ${id}; list the devices to see their ids.`);
-  }
   await ctx.notify({ revoked: id });
 }

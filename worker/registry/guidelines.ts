@@ -38,7 +38,7 @@ export async function setGuidelines(ctx: Context, { text, confirm }: GuidelinesB
   ctx.require('skills:write');
   const confirmed = await checkTexts(ctx, 'guidelines', [{ path: 'guidelines', text }], confirm);
   const now = ctx.now();
-  const [, , [account]] = await ctx.batch([
+  const [, , [account]] = await ctx.write([
     ctx.db
       .update(accounts)
       .set({

@@ -11,6 +11,9 @@ import { newSecret } from './random.ts';
 /** RFC 8628 section 3.2, seconds. */
 export const PAIRING_LIFE_S = 600;
 export const POLL_INTERVAL_S = 5;
+/** How long a question may be held open, and how often it is looked at then. Milliseconds. */
+export const MAX_WAIT_MS = 20_000;
+const LOOK_MS = 400;
 
 /** Twenty consonants: no vowel, so no word; nothing that reads like a digit (RFC 8628 section 6.1). */
 const CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -80,18 +83,44 @@ export async function startPairing(
 }
 
 /**
- * The device asks whether it was approved, proving the key that asked. Success is given once.
+ * The device asks whether it was approved, proving the key that asked. Success is given once. A device that says so is
+ * answered when a person has decided, or after `waitMs` at the latest, so that it need not ask again to notice.
  * @throws RegistryError `authorization_pending`, `slow_down`, `access_denied`, `expired_token` (RFC 8628 section 3.5)
  */
-export async function pollPairing(around: Surroundings, proof: Proof, deviceCode: string): Promise<Paired> {
+export async function pollPairing(
+  around: Surroundings,
+  proof: Proof,
+  deviceCode: string,
+  waitMs = 0,
+): Promise<Paired> {
   const { db } = around;
   const now = around.now();
-  const code = eq(pairings.deviceCode, await sha256(deviceCode));
-  const [[pairing]] = await batchWithProof(around, proof, [
-    db.select().from(pairings).where(code),
-    db.update(pairings).set({ lastPollAt: now }).where(code),
+  const own = and(
+    eq(pairings.deviceCode, await sha256(deviceCode)),
+    eq(pairings.thumbprint, proof.thumbprint),
+  );
+  let [[pairing]] = await batchWithProof(around, proof, [
+    db.select().from(pairings).where(own),
+    db.update(pairings).set({ lastPollAt: now }).where(own),
   ]);
-  if (!pairing || pairing.thumbprint !== proof.thumbprint || pairing.state === 'used') {
+  // A second of grace, for a device that counts its five seconds from when it sent the last question.
+  if (
+    pairing &&
+    waits(pairing, now) &&
+    pairing.lastPollAt !== null &&
+    now - pairing.lastPollAt < (POLL_INTERVAL_S - 1) * 1000
+  ) {
+    throw new RegistryError(
+      'slow_down',
+      `The device asked again too soon; wait ${POLL_INTERVAL_S} seconds between questions.`,
+      { retry_after_s: POLL_INTERVAL_S },
+    );
+  }
+  for (let left = waitMs; left > 0 && pairing && waits(pairing, around.now()); left -= LOOK_MS) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    [pairing] = await db.select().from(pairings).where(own);
+  }
+  if (!pairing || pairing.state === 'used') {
     throw new RegistryError(
       'expired_token',
       'This pairing code is not known, or was used already; start pairing again.',
@@ -99,20 +128,12 @@ export async function pollPairing(around: Surroundings, proof: Proof, deviceCode
   }
   if (pairing.state === 'denied')
     throw new RegistryError('access_denied', 'The pairing was denied; start again if that was a mistake.');
-  if (pairing.expiresAt <= now)
+  if (pairing.expiresAt <= around.now())
     throw new RegistryError(
       'expired_token',
       'The pairing code expired before anyone approved it; start pairing again.',
     );
   if (pairing.state === 'pending') {
-    // A second of grace, for a device that counts its five seconds from when it sent the last question.
-    if (pairing.lastPollAt !== null && now - pairing.lastPollAt < (POLL_INTERVAL_S - 1) * 1000) {
-      throw new RegistryError(
-        'slow_down',
-        `The device asked again too soon; wait ${POLL_INTERVAL_S} seconds between questions.`,
-        { retry_after_s: POLL_INTERVAL_S },
-      );
-    }
     throw new RegistryError('authorization_pending', 'The pairing waits for approval.', {
       retry_after_s: POLL_INTERVAL_S,
     });
@@ -120,7 +141,7 @@ export async function pollPairing(around: Surroundings, proof: Proof, deviceCode
   const [used] = await db
     .update(pairings)
     .set({ state: 'used' })
-    .where(and(code, eq(pairings.state, 'approved')))
+    .where(and(own, eq(pairings.state, 'approved')))
     .returning({ accountId: pairings.accountId });
   if (!used?.accountId)
     throw new RegistryError('expired_token', 'This pairing code was used already; start pairing again.');
@@ -133,6 +154,10 @@ export async function pollPairing(around: Surroundings, proof: Proof, deviceCode
   ]);
   if (!device[0] || !account[0]) throw new RegistryError('internal', 'The approved device is missing.');
   return { device: device[0].id, name: device[0].name, account: account[0].name };
+}
+
+function waits({ state, expiresAt }: typeof pairings.$inferSelect, now: number): boolean {
+  return state === 'pending' && expiresAt > now;
 }
 
 /** Eight of the twenty letters as XXXX-XXXX, drawn without bias. */

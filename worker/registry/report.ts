@@ -121,7 +121,7 @@ export async function saveReport(ctx: Context, report: ReportBody): Promise<void
       .offset(EVENTS_KEPT);
     statements.push(db.delete(deviceEvents).where(and(mine, lt(deviceEvents.receivedAt, sql`(${newest})`))));
   }
-  await ctx.batch(statements as [Statement]);
+  await ctx.write(statements as [Statement]);
 }
 
 /** The number of a cursor where the registry has come that far in this life, else what is known already. */
