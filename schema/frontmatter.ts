@@ -14,6 +14,8 @@ export interface Entry {
   readonly valueEnd: number;
   /** The value as text; undefined for null, lists and mappings. */
   readonly text: string | undefined;
+  /** The same of each item when the value is a list. */
+  readonly items: readonly (string | undefined)[] | undefined;
 }
 
 export interface FrontMatter {
@@ -158,6 +160,7 @@ function locate(entry: Omit<Entry, 'line'>, { yaml, start, line }: Place): Entry
     keyEnd: start + entry.keyEnd,
     valueEnd: start + entry.valueEnd,
     text: entry.text,
+    items: entry.items,
   };
 }
 
@@ -192,14 +195,17 @@ function readKeyByKey(place: Place): {
       data.set(key, parsed.data[only.key]);
       entries.set(
         key,
-        locate({ keyStart, keyEnd, valueEnd: keyStart + only.valueEnd, text: only.text }, place),
+        locate(
+          { keyStart, keyEnd, valueEnd: keyStart + only.valueEnd, text: only.text, items: only.items },
+          place,
+        ),
       );
       continue;
     }
     const plain = plainText(slice.slice(match[0].length - indent));
     data.set(key, plain.text);
     const valueEnd = keyStart + match[0].length - indent + plain.length;
-    entries.set(key, locate({ keyStart, keyEnd, valueEnd, text: plain.text }, place));
+    entries.set(key, locate({ keyStart, keyEnd, valueEnd, text: plain.text, items: undefined }, place));
     const colon = /:(?:\s|$)/.test(plain.text);
     notes.push({
       code: colon ? 'unquoted-colon' : 'unquoted-value',

@@ -1,4 +1,14 @@
-import { CST, type Document, isMap, isScalar, Lexer, type ParsedNode, parseDocument, visit } from 'yaml';
+import {
+  CST,
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  type ParsedNode,
+  parseDocument,
+  visit,
+} from 'yaml';
 import { RegistryError } from './errors.ts';
 
 /** A top-level key of a YAML mapping. Offsets count UTF-16 units from the start of the source. */
@@ -10,6 +20,8 @@ interface YamlEntry {
   readonly valueEnd: number;
   /** The value when it is a string, and numbers and booleans as they are written; undefined for all else. */
   readonly text: string | undefined;
+  /** The same of each item when the value is a list. */
+  readonly items: readonly (string | undefined)[] | undefined;
 }
 
 export interface YamlMapping {
@@ -24,14 +36,19 @@ const MAX_CHAINED_KEYS = 20;
 
 /**
  * Reads a mapping as YAML 1.2 core, strictly; an empty source is an empty mapping. Null when it is no valid mapping.
- * The caller bounds the size and writes lone CRs as LF. `firstLine` is the source's line in its file, for errors.
+ * The caller bounds the size and writes lone CRs as LF. `firstLine` is the source's line in its file and `what` the
+ * source itself, for errors.
  * @throws RegistryError `invalid_front_matter` for what only an attack or an accident holds: aliases, explicit tags,
  * deep nesting, duplicate keys, `__proto__`
  */
-export function parseMapping(source: string, firstLine: number): YamlMapping | null {
-  const refuse = (offset: number, what: string): never => {
+export function parseMapping(
+  source: string,
+  firstLine: number,
+  what = 'the front matter',
+): YamlMapping | null {
+  const refuse = (offset: number, why: string): never => {
     const line = firstLine + lineBreaks(source.slice(0, offset));
-    throw new RegistryError('invalid_front_matter', `Line ${line} of the front matter ${what}.`, { line });
+    throw new RegistryError('invalid_front_matter', `Line ${line} of ${what} ${why}.`, { line });
   };
   if (!inspectTokens(source, refuse)) return null;
   const document = parseDocument(source, {
@@ -57,6 +74,7 @@ export function parseMapping(source: string, firstLine: number): YamlMapping | n
       keyEnd,
       valueEnd: keyEnd + source.slice(keyEnd, end).trimEnd().length,
       text: scalarText(value),
+      items: isSeq(value) ? value.items.map((item) => scalarText(item as ParsedNode)) : undefined,
     };
   });
   return { data: document.toJS({ maxAliasCount: 0 }), entries };
