@@ -4,6 +4,7 @@ import { api } from './api/api.ts';
 import { methodNotAllowed, problem } from './api/problem.ts';
 import { MCP_SCOPES, METADATA_PATH } from './auth/challenge.ts';
 import { requireLoopback } from './auth/loopback.ts';
+import { auth } from './auth/routes.ts';
 import type { AppEnv, Deps } from './deps.ts';
 import { mcp } from './mcp/route.ts';
 
@@ -33,6 +34,7 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   }
 
   app.route('/api/v1', api);
+  app.route('/auth', auth);
   app.route('/mcp', mcp);
   for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`])
     app.get(path, (c) => c.json(resourceMetadata(new URL(c.req.url).origin)));

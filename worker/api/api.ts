@@ -6,9 +6,13 @@ import { changes } from './changes.ts';
 import { clients } from './clients.ts';
 import { devices } from './devices.ts';
 import { guidelines } from './guidelines.ts';
+import { invitations } from './invitations.ts';
 import { items } from './items.ts';
 import { pairings } from './pairings.ts';
+import { passkeys } from './passkeys.ts';
 import { push } from './push.ts';
+import { recoveryCodes } from './recovery-codes.ts';
+import { sessions } from './sessions.ts';
 import { whoami } from './whoami.ts';
 
 /** The web API, under `/api/v1`. Larger items than one body carries are sent blob by blob and committed by digest. */
@@ -29,5 +33,9 @@ export const api = new Hono<AppEnv>()
   .route('/devices', devices)
   .route('/pairings', pairings)
   .route('/clients', clients)
+  .route('/passkeys', passkeys)
+  .route('/recovery-codes', recoveryCodes)
+  .route('/sessions', sessions)
+  .route('/invitations', invitations)
   .route('/push', push)
   .route('/whoami', whoami);

@@ -9,6 +9,7 @@ const DAY_MS = 24 * 60 * 60_000;
  */
 export const IDLE_MS = 7 * DAY_MS;
 const LIFE_MS = 30 * DAY_MS;
+export const SESSION_LIFE_S = LIFE_MS / 1000;
 
 /** What a use at `now` makes of a session's end. */
 export function prolonged(now: number) {
