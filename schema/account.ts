@@ -96,6 +96,15 @@ export type ApiTokenBody = z.infer<typeof ApiTokenBody>;
 export const MadeApiToken = z.object({ token: z.string(), made: ApiToken });
 export type MadeApiToken = z.infer<typeof MadeApiToken>;
 
+/** `POST /api/v1/revoke-all`: how many of each have ended. The session or API token that calls goes on. */
+export const RevokedAll = z.object({
+  sessions: z.number().int(),
+  tokens: z.number().int(),
+  applications: z.number().int(),
+  devices: z.number().int(),
+});
+export type RevokedAll = z.infer<typeof RevokedAll>;
+
 /** `POST /api/v1/invitations` */
 export const InvitationBody = z.strictObject({ name: z.string().min(1).max(100) });
 /** A link that makes one further account, once, within the hour. */

@@ -24,11 +24,13 @@ async function things(account: string): Promise<Things> {
   await api.call('/api/v1/pairings', ask);
   const { json: pairing } = await api.call('/api/v1/pairings', ask);
   await api.call(`/api/v1/pairings/${pairing.user_code}/approve`, { method: 'POST', token });
+  const { json: tokens } = await api.call('/api/v1/tokens', { token });
   return {
     skill: 'mine',
     device: (await api.pair(account)).id,
     digest: created.json.item.files[0].digest,
     code: pairing.user_code,
+    token: tokens.tokens[0].id,
   };
 }
 

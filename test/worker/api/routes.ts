@@ -6,6 +6,7 @@ export interface Things {
   device: string;
   digest: string;
   code: string;
+  token: string;
 }
 
 export interface Route {
@@ -140,6 +141,17 @@ export const ROUTES: readonly Route[] = [
     at: ({ code }) => `/pairings/${code}/deny`,
     scope: 'devices:write',
   },
+  { method: 'GET', path: '/tokens', at: () => '/tokens', scope: 'devices:write' },
+  {
+    method: 'POST',
+    path: '/tokens',
+    at: () => '/tokens',
+    body: { name: 'n', scopes: ['skills:read'], days: 1 },
+    scope: 'devices:write',
+  },
+  { method: 'DELETE', path: '/tokens/:id', at: ({ token }) => `/tokens/${token}`, scope: 'devices:write' },
+  { method: 'GET', path: '/events', at: () => '/events', scope: 'devices:write' },
+  { method: 'POST', path: '/revoke-all', at: () => '/revoke-all', scope: 'devices:write' },
   { method: 'GET', path: '/clients', at: () => '/clients', scope: 'skills:read' },
   { method: 'GET', path: '/push', at: () => '/push', scope: 'device' },
   { method: 'GET', path: '/whoami', at: () => '/whoami', scope: 'none' },

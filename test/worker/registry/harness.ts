@@ -7,8 +7,8 @@ import { onTestFinished } from 'vitest';
 import { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
 import { type Database, openDatabase } from '../../../worker/db/client.ts';
-import { accounts, tokens } from '../../../worker/db/tables.ts';
-import { Context } from '../../../worker/registry/context.ts';
+import { accounts, sessions, tokens } from '../../../worker/db/tables.ts';
+import { Context, type Surroundings } from '../../../worker/registry/context.ts';
 import { newId } from '../../../worker/registry/random.ts';
 
 export interface TestRegistry {
@@ -22,6 +22,11 @@ export interface TestRegistry {
   ctx(scopes?: readonly Scope[]): Promise<Context>;
   /** A caller of another account. */
   stranger(): Promise<Context>;
+  /** Signs in to an account, the first one unless told; gives a fresh caller of that session each time. */
+  session(options?: { verifiedAt?: number | null; account?: string }): Promise<() => Context>;
+  /** Another account, with nobody in it. */
+  addAccount(): Promise<string>;
+  around: Surroundings;
 }
 
 /** A real libSQL file with the real migrations, one account and API tokens on demand. */
@@ -37,6 +42,14 @@ export async function openTestRegistry(): Promise<TestRegistry> {
   const clock = { now: 1_800_000_000_000 };
   const rings: unknown[] = [];
   const accountId = await addAccount(db);
+  const around: Surroundings = {
+    db,
+    now: () => clock.now,
+    notify: async (event) => {
+      rings.push(event);
+    },
+    defer: (work) => void work,
+  };
   const ctx = async (scopes: readonly Scope[], account: string): Promise<Context> => {
     const hash = await sha256(newId());
     await db.insert(tokens).values({
@@ -48,17 +61,26 @@ export async function openTestRegistry(): Promise<TestRegistry> {
       createdAt: 0,
       lastUsedAt: clock.now,
     });
-    return new Context(
-      {
-        db,
-        now: () => clock.now,
-        notify: async (event) => {
-          rings.push(event);
-        },
-        defer: (work) => void work,
-      },
-      { type: 'token', hash },
-    );
+    return new Context(around, { type: 'token', hash });
+  };
+  const session: TestRegistry['session'] = async ({
+    verifiedAt = clock.now,
+    account: of = accountId,
+  } = {}) => {
+    const hash = await sha256(newId());
+    await db.insert(sessions).values({
+      id: newId(),
+      hash,
+      accountId: of,
+      method: 'passkey',
+      browser: 'Firefox on Linux',
+      place: 'a test',
+      createdAt: clock.now,
+      expiresAt: clock.now + 30 * 24 * 3_600_000,
+      lastUsedAt: clock.now,
+      verifiedAt,
+    });
+    return () => new Context(around, { type: 'session', hash });
   };
   return {
     db,
@@ -68,6 +90,9 @@ export async function openTestRegistry(): Promise<TestRegistry> {
     accountId,
     ctx: (scopes = Scope.options) => ctx(scopes, accountId),
     stranger: async () => ctx(Scope.options, await addAccount(db)),
+    session,
+    addAccount: () => addAccount(db),
+    around,
   };
 }
 

@@ -1,0 +1,42 @@
+import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
+import type { RevokedAll } from '../../schema/account.ts';
+import { applications, devices, deviceTokens, sessions, tokens } from '../db/tables.ts';
+import { eventStatement } from './account-events.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Ends whatever lets anybody into the caller's account, such as after the loss of a passkey: every session, API token,
+ * application and device but the session or token that calls. Sockets are closed when this resolves; repeating it closes
+ * those that it could not reach. Passkeys stay: the lost one is removed by its name. Needs `devices:write`.
+ * @throws RegistryError `passkey_required`
+ */
+export async function revokeAll(ctx: Context): Promise<RevokedAll> {
+  const { accountId, id, name } = await ctx.enter();
+  ctx.require('devices:write');
+  ctx.requireFreshPasskey();
+  const { db } = ctx;
+  const at = ctx.now();
+  const living = (table: typeof sessions | typeof tokens | typeof applications | typeof devices) =>
+    and(eq(table.accountId, accountId), isNull(table.revokedAt), ne(table.id, id));
+  const mine = db.select({ id: devices.id }).from(devices).where(eq(devices.accountId, accountId));
+  const [endedSessions, endedTokens, endedApplications, endedDevices, , sockets] = await ctx.write([
+    db.update(sessions).set({ revokedAt: at }).where(living(sessions)).returning({ id: sessions.id }),
+    db.update(tokens).set({ revokedAt: at }).where(living(tokens)).returning({ id: tokens.id }),
+    db
+      .update(applications)
+      .set({ revokedAt: at })
+      .where(living(applications))
+      .returning({ id: applications.id }),
+    db.update(devices).set({ revokedAt: at }).where(living(devices)).returning({ id: devices.id }),
+    db.delete(deviceTokens).where(inArray(deviceTokens.deviceId, mine)),
+    mine,
+    eventStatement(db, { accountId, at, type: 'all_revoked', details: { name } }),
+  ]);
+  await Promise.all(sockets.map((device) => ctx.notify({ revoked: device.id })));
+  return {
+    sessions: endedSessions.length,
+    tokens: endedTokens.length,
+    applications: endedApplications.length,
+    devices: endedDevices.length,
+  };
+}
