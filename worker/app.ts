@@ -5,6 +5,9 @@ import { methodNotAllowed, problem } from './api/problem.ts';
 import { MCP_SCOPES, METADATA_PATH } from './auth/challenge.ts';
 import { requireLoopback } from './auth/loopback.ts';
 import { auth } from './auth/routes.ts';
+import { signIn } from './auth/sign-in-routes.ts';
+import { assets } from './dashboard/assets.ts';
+import { asksForPage, pages, showError } from './dashboard/pages.tsx';
 import type { AppEnv, Deps } from './deps.ts';
 import { mcp } from './mcp/route.ts';
 
@@ -12,12 +15,13 @@ import { mcp } from './mcp/route.ts';
 export function createApp(deps: Deps): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.onError((error, c) => problem(error, c.req.raw));
-  app.notFound((c) =>
-    problem(
-      new RegistryError('not_found', 'There is nothing at this address; the API is under /api/v1.'),
-      c.req.raw,
-    ),
-  );
+  app.notFound((c) => {
+    const error = new RegistryError(
+      'not_found',
+      'There is nothing at this address; the API is under /api/v1.',
+    );
+    return asksForPage(c) ? showError(c, error) : problem(error, c.req.raw);
+  });
 
   app.use(async (c, next) => {
     c.set('deps', deps);
@@ -34,12 +38,13 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   }
 
   app.route('/api/v1', api);
+  app.route('/auth', signIn);
   app.route('/auth', auth);
   app.route('/mcp', mcp);
   for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`])
     app.get(path, (c) => c.json(resourceMetadata(new URL(c.req.url).origin)));
-  app.get('/', (c) => c.text(about(new URL(c.req.url).origin)));
-  app.get('/pair', (c) => c.text(howToApprove(c.req.query('code'))));
+  app.route('/assets', assets);
+  app.route('/', pages);
   app.get('/health', (c) => c.json({ status: 'ok' }));
   answerOtherMethods(app);
   return app;
@@ -54,26 +59,6 @@ function resourceMetadata(origin: string) {
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: ['ES256'],
   };
-}
-
-function about(origin: string): string {
-  return [
-    'This is Repertoire: your skills and personas, in every AI client, on every device.',
-    '',
-    `MCP clients connect to ${origin}/mcp.`,
-    `A computer is paired with: repertoire pair ${origin}`,
-    '',
-  ].join('\n');
-}
-
-function howToApprove(typed = ''): string {
-  const code = /^[A-Z]{4}-[A-Z]{4}$/.test(typed) ? typed : 'CODE';
-  return [
-    'A computer asks to be paired. Continue only if you started this on your own machine.',
-    '',
-    `On a computer with the owner token's file: repertoire approve ${code} --token-file PATH/owner.json`,
-    '',
-  ].join('\n');
 }
 
 function answerOtherMethods(app: Hono<AppEnv>): void {

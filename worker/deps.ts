@@ -4,6 +4,7 @@ import { verifyProof } from './auth/dpop.ts';
 import type { Nonces } from './auth/nonce.ts';
 import { sessionClaim } from './auth/session.ts';
 import type { SignIn } from './auth/sign-in.ts';
+import type { Assets } from './dashboard/assets.ts';
 import type { Database } from './db/client.ts';
 import { logged } from './log.ts';
 import type { Push } from './push/push.ts';
@@ -16,6 +17,8 @@ export interface Deps {
   readonly now: () => number;
   readonly push: Push;
   readonly nonces: Nonces;
+  /** What pages load. */
+  readonly assets: Assets;
   /** Who else than a passkey lets people in. */
   readonly signIn: SignIn;
   /** Where a request comes from, in words for the person who lets a device in. */

@@ -3,6 +3,7 @@ import { RegistryError } from '../schema/errors.ts';
 import { placeOf } from './api/place.ts';
 import { problem } from './api/problem.ts';
 import { createApp } from './app.ts';
+import { assets } from './assets.ts';
 import { createNonces } from './auth/nonce.ts';
 import { signInOf } from './auth/sign-in.ts';
 import { openDatabase } from './db/client.ts';
@@ -40,6 +41,7 @@ function open(env: Env): ReturnType<typeof createApp> {
     now,
     push: createPush(DOORBELL),
     nonces: createNonces(SECRET_KEY, now),
+    assets,
     // The platform's fetch insists on being called by itself.
     signIn: signInOf(env, (url, init) => fetch(url, init)),
     place: LIBSQL ? () => 'this computer' : placeOf,

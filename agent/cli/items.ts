@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import { decodeText } from '../../schema/frontmatter.ts';
 import { type Flag, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
+import { oneLine } from '../../schema/visible.ts';
 import { type Cli, type ConnectionFlags, examples, registryCommand, withJson, withKind } from './cli.ts';
 import { CommandFailed } from './failure.ts';
 import type { Output } from './output.ts';
 import { findItem, openSession } from './session.ts';
-import { byteSize, counted, moment, oneLine, wrap } from './text.ts';
+import { byteSize, counted, moment, wrap } from './text.ts';
 
 interface ListFlags extends ConnectionFlags {
   kind?: Kind;

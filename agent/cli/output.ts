@@ -1,5 +1,6 @@
+import { visible } from '../../schema/visible.ts';
 import type { Environment } from './environment.ts';
-import { type Column, table, visible, wrap } from './text.ts';
+import { type Column, table, wrap } from './text.ts';
 
 /** The one place that writes: results to stdout, everything said to the person to stderr. */
 export interface Output {

@@ -1,26 +1,10 @@
+import { oneLine } from '../../schema/visible.ts';
+
 /** Fits text into a terminal: what it shows, how wide it is, where it is cut. All functions are pure. */
 
-// Controls could move the cursor or repaint the screen, and bidi marks reorder what a person reads.
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const WIDE =
   /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
 const ZERO = /\p{M}/u;
-
-/** Foreign text with every character visible: controls, zero-width and bidi marks as their code. Line breaks and tabs stay. */
-export function visible(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replace(HIDDEN, (character) => `<U+${hexadecimal(character.codePointAt(0) as number)}>`);
-}
-
-/** {@link visible} on one line. */
-export function oneLine(text: string): string {
-  return visible(text.replace(/\s+/g, ' ').trim());
-}
-
-function hexadecimal(codePoint: number): string {
-  return codePoint.toString(16).toUpperCase().padStart(4, '0');
-}
 
 /** Columns that a text without controls takes on a terminal. */
 export function displayWidth(text: string): number {

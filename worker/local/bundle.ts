@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { build, type Plugin } from 'esbuild';
 
@@ -12,7 +13,7 @@ export async function bundleWorker(entry: string): Promise<string> {
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*'],
-    plugins: [nodeBuiltins],
+    plugins: [nodeBuiltins, assetsAsText],
     define: { 'process.env.NODE_ENV': '"production"' },
     keepNames: true,
     sourcemap: 'inline',
@@ -22,6 +23,16 @@ export async function bundleWorker(entry: string): Promise<string> {
   if (!output) throw new Error(`esbuild wrote nothing for ${entry}`);
   return output.text;
 }
+
+// The rules of wrangler.toml.
+const assetsAsText: Plugin = {
+  name: 'assets-as-text',
+  setup({ onLoad }) {
+    const filter =
+      /[\\/](?:dashboard[\\/](?:client[\\/][^\\/]+\.js|[^\\/]+\.(?:css|svg))|browser[\\/]dist[\\/]bundle[\\/][^\\/]+\.js)$/;
+    onLoad({ filter }, async ({ path }) => ({ contents: await readFile(path, 'utf8'), loader: 'text' }));
+  },
+};
 
 // workerd has Node's modules under their node: names only, and to import, not to require.
 const nodeBuiltins: Plugin = {

@@ -14,6 +14,7 @@ import { accounts, tokens } from '../../../worker/db/tables.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { migrateDatabase } from '../../../worker/local/migrate.ts';
 import { newId, newSecret } from '../../../worker/registry/random.ts';
+import { readAssets } from '../dashboard/assets.ts';
 import { type ProofParts, TestDevice } from '../device.ts';
 
 export const ORIGIN = 'http://localhost:8787';
@@ -101,6 +102,7 @@ export async function openTestApi({
     db,
     now,
     nonces,
+    assets: readAssets(),
     signIn,
     push: {
       notify: (event) => push.notify(event),

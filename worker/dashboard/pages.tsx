@@ -1,0 +1,126 @@
+import { type Context as Call, Hono, type MiddlewareHandler } from 'hono';
+import { RegistryError } from '../../schema/errors.ts';
+import { returnTo } from '../auth/return-to.ts';
+import { type AppEnv, callerOf } from '../deps.ts';
+import { logged } from '../log.ts';
+import { accountName } from '../registry/account.ts';
+import { showPairing } from '../registry/approval.ts';
+import type { Context } from '../registry/context.ts';
+import { accountPage, readAccess } from './account.tsx';
+import { errorPage } from './error.tsx';
+import { introPage, introText } from './intro.tsx';
+import type { Page } from './layout.tsx';
+import { loginPage } from './login.tsx';
+import { codePage, pairPage, pairText } from './pair.tsx';
+import { pageHeaders } from './security-headers.ts';
+import { setupPage } from './setup.tsx';
+
+/** The pages for people, at the root. They read by the verbs and never write: acts go through `/auth` and `/api/v1`. */
+export const pages = new Hono<AppEnv>();
+
+pages.onError((error, c) => showError(c, error));
+
+for (const path of ['/', '/setup', '/login', '/pair', '/account']) pages.use(path, toLocalhost);
+
+pages.get('/', async (c) => {
+  const { origin } = new URL(c.req.url);
+  if (!asksForPage(c)) return c.text(introText(origin));
+  return (await visitor(c)) ? c.redirect('/account') : show(c, introPage(origin));
+});
+
+pages.get('/setup', (c) => show(c, setupPage()));
+
+pages.get('/login', async (c) => {
+  const { origin } = new URL(c.req.url);
+  const next = returnTo(c.req.query('next'), origin) ?? `${origin}/account`;
+  if (await visitor(c)) return c.redirect(next);
+  const { oidc, access } = c.var.deps.signIn;
+  return show(c, loginPage({ next, issuer: oidc?.name ?? null, behindAccess: access !== null }));
+});
+
+pages.get('/pair', async (c) => {
+  const typed = c.req.query('code');
+  if (!asksForPage(c)) return c.text(pairText(typed));
+  const signedIn = await visitor(c);
+  if (!signedIn) return signInFirst(c);
+  const { ctx, account } = signedIn;
+  // To open a code claims it, and wrong ones lock: a link on a page elsewhere only fills in the form.
+  if (!typed || !comesFromHere(c)) return show(c, codePage({ account, code: typed }));
+  try {
+    const pairing = await showPairing(ctx, typed);
+    return show(c, pairPage({ account, pairing, now: c.var.deps.now() }));
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    return show(c, codePage({ account, code: typed, error }));
+  }
+});
+
+pages.get('/account', async (c) => {
+  const signedIn = await visitor(c);
+  if (!signedIn) return signInFirst(c);
+  const { ctx, account } = signedIn;
+  const { push, signIn, now } = c.var.deps;
+  const [access, online] = await Promise.all([readAccess(ctx), push.online(ctx.actor.accountId)]);
+  return show(
+    c,
+    accountPage({
+      account,
+      access,
+      online: new Set(online),
+      issuer: signIn.oidc?.name ?? null,
+      behindAccess: signIn.access !== null,
+      origin: new URL(c.req.url).origin,
+      now: now(),
+    }),
+  );
+});
+
+/** Any failure as a page, for whoever asked for one. */
+export function showError(c: Call<AppEnv>, error: unknown): Response | Promise<Response> {
+  if (!(error instanceof RegistryError)) return showError(c, logged(error));
+  const missing = error.code === 'not_found';
+  return show(
+    c,
+    errorPage({ title: missing ? 'Nothing is here' : 'This did not work', message: error.message }),
+    missing ? 404 : error.code === 'internal' ? 500 : 400,
+  );
+}
+
+/** Whether a browser asks for something to look at, not a program or a terminal. */
+export function asksForPage(c: Call<AppEnv>): boolean {
+  return c.req.method === 'GET' && (c.req.header('accept')?.includes('text/html') ?? false);
+}
+
+function show(c: Call<AppEnv>, content: Page, status: 200 | 400 | 404 | 500 = 200) {
+  return c.html(content, status, pageHeaders());
+}
+
+/** Who is signed in, proven, and what the account is called; null for nobody. */
+async function visitor(c: Call<AppEnv>): Promise<{ ctx: Context; account: string } | null> {
+  try {
+    const ctx = await callerOf(c);
+    return { ctx, account: await accountName(ctx) };
+  } catch (error) {
+    if (error instanceof RegistryError && error.code === 'unauthorized') return null;
+    throw error;
+  }
+}
+
+function signInFirst(c: Call<AppEnv>): Response {
+  const { pathname, search } = new URL(c.req.url);
+  return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`);
+}
+
+/** Whether the person typed the address, or followed a link of this very site (Fetch Metadata). */
+function comesFromHere(c: Call<AppEnv>): boolean {
+  const site = c.req.header('sec-fetch-site');
+  return site === undefined || site === 'none' || site === 'same-origin';
+}
+
+/** A passkey belongs to a name; 127.0.0.1 is none, and localhost is the same machine (WebAuthn Level 3 section 5.1.2). */
+async function toLocalhost(...[c, next]: Parameters<MiddlewareHandler<AppEnv>>) {
+  const url = new URL(c.req.url);
+  if (!c.var.deps.loopbackOnly || url.hostname === 'localhost' || !asksForPage(c)) return next();
+  url.hostname = 'localhost';
+  return c.redirect(url.href);
+}
