@@ -1,28 +1,56 @@
+import { compareBytes } from '../digest.ts';
 import type { ToolAnswer } from './graph.ts';
 import type { RidingSkill } from './skill.ts';
 
-/** Tools that are there only under conditions. */
+/** A tool that is there only under conditions. */
 export interface ToolGroup {
   readonly name: string;
   readonly state: 'registered' | 'not registered' | 'not part of this mode';
 }
 
+/** `graph`: the manifest says how to ask the upstream for its graph. */
 export type Mode = 'graph' | 'bare';
 
-/** The conditional tools of a server, by name: the loader, the graph's tool, and every tool that a gate asks for. */
-export declare function toolGroups(input: {
+const BREAK = '\n\n';
+const HINT_MARKER = '[kglite-batch-load-hint]';
+const HINT = `${HINT_MARKER} If you load tool schemas on demand, load all tools of this server in one go before you first use one of them.`;
+
+/**
+ * The conditional tools of a server, by name in byte order: the loader, the tool that tells the graph's schema, and every
+ * tool that a gate asks for.
+ */
+export function toolGroups(input: {
+  /** Names shown. */
   tools: ReadonlySet<string>;
   skills: readonly RidingSkill[];
   /** Name of the loader where it is offered, else null. */
   loader: string | null;
-  /** The tool that the graph mapping asks, null without a mapping. */
+  /** The tool that tells the graph's schema, by the name shown; null without a mapping. */
   graphTool: string | null;
-}): ToolGroup[];
+}): ToolGroup[] {
+  const { tools, skills, loader, graphTool } = input;
+  const names = new Set<string>(graphTool === null ? [] : [graphTool]);
+  for (const clause of skills.flatMap((skill) => skill.gate ?? [])) {
+    if (clause.predicate === 'tool_registered') names.add(clause.tool);
+  }
+  const groups = new Map<string, ToolGroup['state']>();
+  if (graphTool === null) groups.set('graph', 'not part of this mode');
+  for (const name of names) groups.set(name, tools.has(name) ? 'registered' : 'not registered');
+  groups.set(loader ?? 'skills', loader === null ? 'not registered' : 'registered');
+  return [...groups].map(([name, state]) => ({ name, state })).sort((a, b) => compareBytes(a.name, b.name));
+}
 
-export declare function modeBanner(mode: Mode, groups: readonly ToolGroup[]): string;
+/** Which mode a server runs in and which conditional tools it has. Nobody can add to it or replace it. */
+export function modeBanner(mode: Mode, groups: readonly ToolGroup[]): string {
+  return [`[kglite-mode] ${mode}`, ...groups.map(({ name, state }) => `- ${name}: ${state}`)].join('\n');
+}
 
-/** `instructions` of a server, in a fixed order; blank parts are left out, but never the banner. */
-export declare function composeInstructions(input: {
+/**
+ * `instructions` of a server, in a fixed order; blank parts are left out, but never the banner. A text that contains the
+ * batch-load hint's marker stands for the hint. Composing twice changes nothing: what a part already begins or ends with
+ * is not said again.
+ */
+export function composeInstructions(input: {
   /** One sentence that stands on its own, before everything else. */
   pointer?: string | undefined;
   banner: string;
@@ -32,13 +60,47 @@ export declare function composeInstructions(input: {
   operator?: string | null | undefined;
   /** The block that names the items; last. */
   listing?: string | undefined;
-}): string;
+}): string {
+  const { pointer = '', banner, listing = '' } = input;
+  const around = { before: [pointer, banner], after: listing };
+  const upstream = bare(input.upstream ?? '', around);
+  const operator = bare(input.operator ?? '', around);
+  const hinted = upstream.includes(HINT_MARKER) || operator.includes(HINT_MARKER);
+  const parts = [pointer, banner, hinted ? '' : HINT, upstream, operator, listing];
+  return parts.filter((part) => part.trim() !== '').join(BREAK);
+}
+
+/** A text without the parts that stand around it anyway. */
+function bare(text: string, { before, after }: { before: readonly string[]; after: string }): string {
+  let rest = text.trim();
+  for (const part of before) {
+    if (part !== '' && `${rest}${BREAK}`.startsWith(part + BREAK))
+      rest = rest.slice(part.length + BREAK.length);
+  }
+  if (after !== '' && `${BREAK}${rest}`.endsWith(BREAK + after))
+    rest = rest.slice(0, -after.length).trimEnd();
+  return rest;
+}
 
 /** No argument given: explicit nulls count as absent, empty lists and `false` do not. */
-export declare function isBareCall(args: Readonly<Record<string, unknown>> | undefined): boolean;
+export function isBareCall(args: Readonly<Record<string, unknown>> | undefined): boolean {
+  return Object.values(args ?? {}).every((value) => value === null || value === undefined);
+}
 
-/** The answer of a bare overview call with banner and prefix before its text. `structuredContent` stays. */
-export declare function prefixOverview<Answer extends ToolAnswer>(
+/**
+ * The answer of a bare overview call, errors too, with banner and prefix before its first text. Nothing is ever written
+ * behind a text that a program may parse, and `structuredContent` stays as it is.
+ */
+export function prefixOverview<Answer extends ToolAnswer>(
   answer: Answer,
-  texts: { banner: string; prefix: string | null },
-): Answer;
+  { banner, prefix }: { banner: string; prefix: string | null },
+): Answer {
+  const words = (prefix ?? '').replace(/[\r\n]+$/, '');
+  const head = words === '' ? banner : banner + BREAK + words;
+  const content = [...(answer.content ?? [])];
+  const at = content.findIndex((part) => part.type === 'text');
+  const first = content[at];
+  if (first === undefined) content.unshift({ type: 'text', text: head });
+  else content[at] = { ...first, text: `${head}${BREAK}${typeof first.text === 'string' ? first.text : ''}` };
+  return { ...answer, content };
+}

@@ -1,5 +1,7 @@
-import type { Diagnostic } from './diagnostic.ts';
+import { compareBytes } from '../digest.ts';
+import { type Diagnostic, StartError } from './diagnostic.ts';
 import type { Layer, LayerKind } from './layers.ts';
+import { type RidingSkill, readRidingSkill } from './skill.ts';
 
 /** `file`: a regular file, or a symbolic link to one. */
 export interface DirectoryEntry {
@@ -7,8 +9,16 @@ export interface DirectoryEntry {
   readonly file: boolean;
 }
 
-/** The files of a directory that are skills, in the order in which they are read. */
-export declare function skillFileNames(entries: readonly DirectoryEntry[]): string[];
+/**
+ * The files of a directory that are skills, in the order in which they are read: those ending in exactly `.md`, by name
+ * in byte order. Folders (also `name/SKILL.md` ones), other extensions and a bare `.md` are none, silently.
+ */
+export function skillFileNames(entries: readonly DirectoryEntry[]): string[] {
+  return entries
+    .filter(({ name, file }) => file && name.endsWith('.md') && name !== '.md')
+    .map(({ name }) => name)
+    .sort(compareBytes);
+}
 
 /** A file's bytes, or why they could not be read. */
 export type SkillFile = { readonly path: string } & (
@@ -16,16 +26,63 @@ export type SkillFile = { readonly path: string } & (
   | { readonly error: string }
 );
 
-/** Reads the files of one layer in the order given. `label` names the layer to a person: a directory, or the registry. */
-export declare function readLayer(input: {
+/**
+ * Reads the files of one layer in the order given. Of two with one name the first wins; a dropped file takes no name and
+ * never affects its neighbours. `label` names the layer to a person: a directory, or the registry.
+ */
+export function readLayer(input: {
   kind: LayerKind;
   label: string;
   files: readonly SkillFile[];
-  matching?: 'exact' | 'alike';
-}): { layer: Layer; diagnostics: Diagnostic[] };
+  matching?: RidingSkill['matching'];
+}): { layer: Layer; diagnostics: Diagnostic[] } {
+  const { kind, label, files, matching = 'exact' } = input;
+  const skills = new Map<string, RidingSkill>();
+  const diagnostics: Diagnostic[] = [];
+  for (const file of files) {
+    const { path } = file;
+    if ('error' in file) {
+      const message = `${path} is left out: it could not be read (${file.error}).`;
+      diagnostics.push({ severity: 'error', code: 'dropped', path, message });
+      continue;
+    }
+    const { skill, diagnostics: found } = readRidingSkill(path, file.content, { matching });
+    diagnostics.push(...found);
+    if (skill === null) continue;
+    const first = skills.get(skill.name);
+    if (first === undefined) {
+      skills.set(skill.name, skill);
+      continue;
+    }
+    diagnostics.push({
+      severity: 'warning',
+      code: 'duplicate-name',
+      path,
+      skill: skill.name,
+      message: `${path} is left out: ${first.source} is a skill named \`${skill.name}\` too and is read first; rename one.`,
+    });
+  }
+  return { layer: { kind, label, skills: [...skills.values()] }, diagnostics };
+}
 
 /** Our own skills. @throws StartError when one is broken, named unlike its key, or named twice. */
-export declare function shippedLayer(
+export function shippedLayer(
   kind: 'bundled' | 'framework',
   registrations: readonly { readonly key: string; readonly text: string }[],
-): Layer;
+): Layer {
+  const skills = new Map<string, RidingSkill>();
+  for (const { key, text } of registrations) {
+    const { skill, diagnostics } = readRidingSkill(`${kind}:${key}`, text);
+    const broken = diagnostics.find(({ severity }) => severity === 'error');
+    if (broken) throw new StartError(`The ${kind} skill \`${key}\` is broken: ${broken.message}`);
+    if (skill?.name !== key) {
+      throw new StartError(
+        `The ${kind} skill \`${key}\` names itself \`${skill?.name}\`; the two must be equal.`,
+      );
+    }
+    if (skills.has(key))
+      throw new StartError(`The ${kind} skill \`${key}\` is registered twice; register it once.`);
+    skills.set(key, skill);
+  }
+  return { kind, label: kind, skills: [...skills.values()] };
+}

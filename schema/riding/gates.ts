@@ -1,17 +1,7 @@
 import type { Diagnostic } from './diagnostic.ts';
+import { type Clause, describeClause, isGraphClause } from './gate.ts';
 import type { GraphSchema } from './graph.ts';
 import type { RidingSkill } from './skill.ts';
-
-/** One predicate of `applies_when`. `unreadable` stands for anything not understood, and is never satisfied. */
-export type Clause =
-  | { readonly predicate: 'graph_has_node_type'; readonly labels: readonly string[] }
-  | { readonly predicate: 'graph_has_property'; readonly nodeType: string; readonly property: string }
-  | { readonly predicate: 'tool_registered'; readonly tool: string }
-  | { readonly predicate: 'extension_enabled'; readonly extension: string }
-  | { readonly predicate: 'unreadable'; readonly key: string };
-
-/** Clauses combined with AND; none at all is satisfied. */
-export type Gate = readonly Clause[];
 
 /** What gates are judged by, for one request. */
 export interface Facts {
@@ -28,14 +18,63 @@ export interface Inactive {
   readonly failed: readonly Clause[];
 }
 
-/** Whether any skill's gate needs the graph: only then is it worth asking. */
-export declare function asksGraph(skills: readonly RidingSkill[]): boolean;
-
-/** Which skills are active, in the order given. */
-export declare function evaluate(
+/**
+ * Which skills are active, in the order given. A skill is active when every clause of its gate is satisfied; what cannot
+ * be told is not satisfied. Called for every request with that request's facts, so that nothing outlives them; the one
+ * costly fact, the graph, is asked for once and before.
+ */
+export function evaluate(
   skills: readonly RidingSkill[],
   facts: Facts,
-): { active: RidingSkill[]; inactive: Inactive[]; diagnostics: Diagnostic[] };
+): { active: RidingSkill[]; inactive: Inactive[]; diagnostics: Diagnostic[] } {
+  const active: RidingSkill[] = [];
+  const inactive: Inactive[] = [];
+  const diagnostics: Diagnostic[] = [];
+  let graphMissed = false;
+  for (const skill of skills) {
+    const failed = (skill.gate ?? []).filter((clause) => !holds(clause, facts));
+    if (failed.length === 0) {
+      active.push(skill);
+      continue;
+    }
+    inactive.push({ skill, failed });
+    graphMissed ||= facts.graph === 'failed' && failed.some(isGraphClause);
+    diagnostics.push({
+      severity: 'debug',
+      code: 'inactive',
+      path: skill.source,
+      skill: skill.name,
+      message: `The skill \`${skill.name}\` is inactive: ${failed.map(describeClause).join('; ')}.`,
+    });
+  }
+  if (graphMissed) {
+    diagnostics.unshift({
+      severity: 'warning',
+      code: 'graph-failed',
+      message:
+        'The graph could not be asked, so skills that depend on it are inactive until it answers again.',
+    });
+  }
+  return { active, inactive, diagnostics };
+}
 
-/** A clause as a person reads it, such as `tool_registered: grep`. */
-export declare function describeClause(clause: Clause): string;
+function holds(clause: Clause, { tools, extensions, graph }: Facts): boolean {
+  const schema = typeof graph === 'string' ? null : graph;
+  switch (clause.predicate) {
+    case 'graph_has_node_type':
+      return clause.labels.some((label) => schema?.has(label));
+    case 'graph_has_property':
+      return schema?.get(clause.nodeType)?.has(clause.property) ?? false;
+    case 'tool_registered':
+      return tools.has(clause.tool);
+    case 'extension_enabled':
+      return Object.hasOwn(extensions, clause.extension) && isOn(extensions[clause.extension]);
+    case 'unreadable':
+      return false;
+  }
+}
+
+/** `{}`, `0` and an empty text count as on. */
+function isOn(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== false;
+}

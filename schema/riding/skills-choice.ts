@@ -1,0 +1,26 @@
+import type { Host, SkillsChoice } from './manifest.ts';
+import { isAbsent, type Refuse } from './values.ts';
+
+/**
+ * Reads the value of `skills:`. Null, for an absent one and for false, means off completely: nothing is injected, there
+ * are no prompts, and no directory is read. True adds our own skills and the project's; a path adds its directory to
+ * those; a list adds what it names to the project's, and our own only when true is among it, wherever it stands.
+ */
+export function readSkillsChoice(value: unknown, host: Host, refuse: Refuse): SkillsChoice | null {
+  if (isAbsent(value) || value === false) return null;
+  const items: unknown[] = Array.isArray(value) ? value : [value];
+  const declared = items.flatMap((item, index) => {
+    const key = Array.isArray(value) ? `skills[${index}]` : 'skills';
+    if (item === true) return [];
+    if (typeof item !== 'string') refuse(`\`${key}\` must be true or a path`);
+    if (item === '') refuse(`\`${key}\` is an empty path; write a directory, or leave it out`);
+    if (host === 'cloud') {
+      refuse(
+        `\`${key}\` is a path, which means nothing in the cloud; write \`skills: true\`, and the skills of the registry ride by themselves`,
+      );
+    }
+    return [{ raw: item, key }];
+  });
+  const defaults = !Array.isArray(value) || value.includes(true);
+  return { defaults, declared };
+}
