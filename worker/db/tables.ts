@@ -134,7 +134,11 @@ export const changes = sqliteTable(
     revision: integer(),
     author: text({ mode: 'json' }).$type<Author>().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.accountId, t.seq] }), index('changes_of_item').on(t.itemId, t.seq)],
+  (t) => [
+    primaryKey({ columns: [t.accountId, t.seq] }),
+    index('changes_of_item').on(t.itemId, t.seq),
+    index('changes_removed').on(t.accountId, t.at).where(sql`${t.type} = 'removed'`),
+  ],
 );
 
 /** A row that breaks its CHECK aborts the batch it is in: how a batch refuses to run against a head that has moved. */

@@ -144,13 +144,17 @@ export class Context {
   }
 
   /**
-   * For acts that a stolen session must not do: a session needs a passkey that was checked minutes ago. Other callers have
-   * no passkey to ask for; their scopes say what they may do.
-   * @throws RegistryError `passkey_required`
+   * Whether the caller may do what a stolen session must not: a session needs a passkey that was checked minutes ago. Other
+   * callers have no passkey to ask for; their scopes say what they may do.
    */
+  get passkeyIsFresh(): boolean {
+    if (this.actor.type !== 'session') return true;
+    return this.#verifiedAt !== null && this.now() - this.#verifiedAt < FRESH_MS;
+  }
+
+  /** @throws RegistryError `passkey_required` unless {@link passkeyIsFresh} */
   requireFreshPasskey(): void {
-    if (this.actor.type !== 'session') return;
-    if (this.#verifiedAt !== null && this.now() - this.#verifiedAt < FRESH_MS) return;
+    if (this.passkeyIsFresh) return;
     throw new RegistryError(
       'passkey_required',
       'This needs your passkey again, since it changes who gets in or removes much; confirm with the passkey and repeat it.',

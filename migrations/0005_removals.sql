@@ -1,0 +1,1 @@
+CREATE INDEX `changes_removed` ON `changes` (`account_id`,`at`) WHERE "changes"."type" = 'removed';
