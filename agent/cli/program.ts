@@ -15,6 +15,8 @@ import { createOutput } from './output.ts';
 import { addPairCommands } from './pair.ts';
 import { addResolveCommand } from './resolve.ts';
 import { addRunCommand } from './run.ts';
+import { addServeCommand } from './serve.ts';
+import { addSkillsCommand } from './skills.ts';
 import { addStateCommands } from './state.ts';
 import { addStatusCommand } from './status.ts';
 
@@ -60,6 +62,8 @@ function createProgram(cli: Cli): Command {
   addResolveCommand(program, cli);
   addConfirmCommand(program, cli);
   addBridgeCommands(program, cli);
+  addServeCommand(program, cli);
+  addSkillsCommand(program, cli);
   program.commandsGroup('Skills and personas:');
   addItemCommands(program, cli);
   addAddCommand(program, cli);

@@ -1,0 +1,113 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { CLIENTS } from '../../schema/clients.ts';
+import { composeTools, type RidingTool } from '../../schema/riding/compose.ts';
+import { descriptionCap } from '../../schema/riding/delivery.ts';
+import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
+import { readLayer, skillFileNames } from '../../schema/riding/directory.ts';
+import { describeClause } from '../../schema/riding/gate.ts';
+import type { RidingSkill } from '../../schema/riding/skill.ts';
+import { readSkillFile } from './files.ts';
+
+/** What can be said about skill files before any server is asked. */
+export interface Checked {
+  skills: {
+    name: string;
+    path: string;
+    /** Bytes of the method as it rides. */
+    bytes: number;
+    /** UTF-16 units that the whole block adds to a description. */
+    block: number;
+    gate: string[];
+    /** Of the given tools, those that it rides on; null where none were given. */
+    tools: string[] | null;
+  }[];
+  /** A description of each client with a cap, on each tool that something rides on. */
+  sizes: {
+    client: string;
+    cap: number;
+    tool: string;
+    length: number;
+    form: 'eager' | 'lazy';
+    fits: boolean;
+  }[];
+  diagnostics: Diagnostic[];
+}
+
+const CAPPED = CLIENTS.flatMap((client) => {
+  const cap = descriptionCap(client);
+  return cap === null ? [] : [{ client, cap }];
+});
+
+/**
+ * Reads skill files, and directories of them as a layer is read. Gates are left out of account: which of them hold is known
+ * only where the server is. Without `tools`, each skill is measured on a tool of its own that has no text.
+ */
+export function checkSkills(paths: readonly string[], tools: readonly RidingTool[] | null): Checked {
+  const read = paths.map(readPath);
+  const skills = read.flatMap((each) => each.skills);
+  const diagnostics = read.flatMap((each) => each.diagnostics);
+  const given = tools ?? skills.map(({ name }) => ({ name }));
+  const measured = tools ? skills : skills.map((skill) => ({ ...skill, referencesTools: [] }));
+  // A loader is offered beside any server's tools.
+  const loader = given.some(({ name }) => name === 'skills') ? 'repertoire_skills' : 'skills';
+  const compose = (cap: number | null) =>
+    composeTools({ tools: given, active: measured, delivery: 'auto', cap, loader });
+  const whole = compose(null);
+  if (tools) diagnostics.push(...whole.diagnostics);
+  const sizes = CAPPED.flatMap(({ client, cap }) =>
+    compose(cap).rides.map(({ tool, length, form }) => ({
+      client: client.title,
+      cap,
+      tool,
+      length,
+      form,
+      fits: length <= cap,
+    })),
+  );
+  return {
+    skills: skills.map((skill) => {
+      const rides = whole.rides.flatMap(({ tool, skills: on }) =>
+        on.filter(({ name }) => name === skill.name).map(({ chars }) => ({ tool, chars })),
+      );
+      return {
+        name: skill.name,
+        path: skill.source,
+        bytes: new TextEncoder().encode(skill.method).length,
+        block: rides[0]?.chars ?? 0,
+        gate: (skill.gate ?? []).map(describeClause),
+        tools: tools && rides.map(({ tool }) => tool),
+      };
+    }),
+    sizes,
+    diagnostics: [...diagnostics, ...sizes.filter(({ fits }) => !fits).map(tooLong)],
+  };
+}
+
+function readPath(path: string): { skills: readonly RidingSkill[]; diagnostics: readonly Diagnostic[] } {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) {
+    const message = `${path} does not exist; name a skill file or a directory of them.`;
+    return { skills: [], diagnostics: [{ severity: 'error', code: 'dropped', path, message }] };
+  }
+  const files = found.isDirectory() ? filesIn(path) : [path];
+  const { layer, diagnostics } = readLayer({
+    kind: 'declared',
+    label: path,
+    files: files.map(readSkillFile),
+  });
+  return { skills: layer.skills, diagnostics };
+}
+
+function filesIn(directory: string): string[] {
+  const entries = readdirSync(directory).map((name) => ({
+    name,
+    file: statSync(join(directory, name), { throwIfNoEntry: false })?.isFile() ?? false,
+  }));
+  return skillFileNames(entries).map((name) => join(directory, name));
+}
+
+function tooLong({ client, cap, tool, length }: Checked['sizes'][number]): Diagnostic {
+  const message = `The description of ${tool} has ${length} characters although the methods are left out, and ${client} shows ${cap}; shorten the descriptions of the skills on it.`;
+  return { severity: 'warning', code: 'over-cap', tool, message };
+}

@@ -1,0 +1,112 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, extname, resolve } from 'node:path';
+import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
+import { type Diagnostic, StartError } from '../../schema/riding/diagnostic.ts';
+import { shippedLayer } from '../../schema/riding/directory.ts';
+import type { Layer } from '../../schema/riding/layers.ts';
+import { type Manifest, parseManifest } from '../../schema/riding/manifest.ts';
+import { projectDirectory, resolveSkillsPath } from '../../schema/riding/paths.ts';
+import { sentence } from '../cli/failure.ts';
+import type { StateFiles } from '../state.ts';
+import { directoryReader, type Reading } from './files.ts';
+import { registryReader } from './registry-layer.ts';
+
+/** A manifest with the directories that its skills come from. */
+export interface Project {
+  /** Full path of the manifest. */
+  readonly path: string;
+  readonly directory: string;
+  readonly manifest: Manifest;
+  /** What a person calls the server. */
+  readonly name: string;
+  /**
+   * The layers as they are just now; none when skills are off. `loader` is the name under which the `skills` tool is
+   * offered: our own skills are about a tool of ours, and stay away where that name is another server's.
+   */
+  layers(loader: string | null): { layers: Layer[]; diagnostics: Diagnostic[] };
+  /** Directories in which a change may change the layers; with `only`, a change of that one name in it. */
+  readonly watched: readonly { readonly directory: string; readonly only?: string }[];
+}
+
+export interface Place {
+  /** Folder that a relative path of the manifest starts from. */
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Null where the registry's skills do not join. */
+  state: StateFiles | null;
+}
+
+/** @throws StartError, naming what must be put right */
+export function openProject(file: string, { cwd, env, state }: Place): Project {
+  const path = resolve(cwd, file);
+  const directory = dirname(path);
+  const manifest = parseManifest(readManifest(path), { source: path, host: 'device' });
+  const name = manifest.name ?? basename(path, extname(path));
+  const { skills } = manifest;
+  const off = { path, directory, manifest, name, watched: [] };
+  if (skills === null) return { ...off, layers: () => ({ layers: [], diagnostics: [] }) };
+
+  const declared = skills.declared.map(({ raw, key }) => {
+    const found = resolveSkillsPath(raw, { directory, home: env.HOME });
+    if (isDirectory(found)) return found;
+    throw new StartError(
+      `${path}: ${key} names ${JSON.stringify(raw)}, and ${found} is no directory; make it, or take the path out.`,
+    );
+  });
+  const own = projectDirectory(path);
+  const readOwn = directoryReader('project', own);
+  const readDeclared = declared.map((each) => directoryReader('declared', each));
+  const readRegistry = state && registryReader(state);
+  const framework = shippedLayer('framework', FRAMEWORK);
+  // Checked as a whole, though a server in front of others has no `skill_edit` of ours.
+  const bundled = shippedLayer('bundled', BUNDLED);
+
+  return {
+    ...off,
+    watched: [
+      { directory, only: basename(own) },
+      ...[own, ...declared, ...(state ? [state.mirror] : [])].map((each) => ({ directory: each })),
+    ],
+    layers(loader) {
+      const ours = skills.defaults && loader === 'skills';
+      const project = isDirectory(own) ? readOwn() : misplaced(own);
+      const readings = [
+        ...(ours
+          ? [{ layer: { ...bundled, skills: bundled.skills.filter((skill) => skill.name === loader) } }]
+          : []),
+        ...(ours ? [{ layer: framework }] : []),
+        project,
+        ...readDeclared.map((read) => read()),
+        readRegistry?.() ?? null,
+      ].filter((reading) => reading !== null);
+      return {
+        layers: readings.map(({ layer }) => layer),
+        diagnostics: readings.flatMap((reading) =>
+          'diagnostics' in reading ? [...reading.diagnostics] : [],
+        ),
+      };
+    },
+  };
+}
+
+function readManifest(path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    throw new StartError(error instanceof TypeError ? `${path} is no UTF-8 text.` : sentence(error));
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The project's directory is optional; only a file in its place is worth a word. */
+function misplaced(path: string): Reading | null {
+  if (!statSync(path, { throwIfNoEntry: false })) return null;
+  const message = `${path} is a file, so that the project has no skills of its own; a directory belongs there.`;
+  return {
+    layer: { kind: 'project', label: path, skills: [] },
+    diagnostics: [{ severity: 'warning', code: 'not-a-directory', path, message }],
+  };
+}

@@ -1,0 +1,121 @@
+import type { Tool } from '@modelcontextprotocol/server';
+import type { ClientRow } from '../../schema/clients.ts';
+import { activeSet } from '../../schema/riding/active-set.ts';
+import { modeBanner, toolGroups } from '../../schema/riding/channels.ts';
+import { composeTools, type Ride } from '../../schema/riding/compose.ts';
+import { descriptionCap } from '../../schema/riding/delivery.ts';
+import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
+import { asksGraph } from '../../schema/riding/gate.ts';
+import { evaluate, type Facts, type Inactive } from '../../schema/riding/gates.ts';
+import { graphTool } from '../../schema/riding/graph.ts';
+import { type Layer, resolveLayers } from '../../schema/riding/layers.ts';
+import { applyOverrides } from '../../schema/riding/overrides.ts';
+import type { RidingSkill } from '../../schema/riding/skill.ts';
+import { loaderBeside } from './loader.ts';
+import type { Probe } from './probe.ts';
+import type { Project } from './project.ts';
+
+/** What the tools and skills of a server are, for one request. */
+export interface View {
+  /** As shown, without what rides on them; the loader is the last one. */
+  readonly tools: readonly Tool[];
+  /** The server's name for each shown tool of its own. */
+  readonly upstreamNames: ReadonlyMap<string, string>;
+  /** Names of the server's own tools, hidden ones too. */
+  readonly served: ReadonlySet<string>;
+  readonly loader: string | null;
+  readonly layers: readonly Layer[];
+  readonly winners: ReturnType<typeof resolveLayers>['winners'];
+  readonly facts: Facts;
+  readonly active: readonly RidingSkill[];
+  readonly inactive: readonly Inactive[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Puts tools and skills together: reads the layers, asks the graph where a gate needs it, and judges the gates. */
+export async function takeView(
+  { manifest, layers: readLayers }: Project,
+  tools: readonly Tool[],
+  probe: Probe | null,
+): Promise<View> {
+  const shown = applyOverrides(tools, manifest);
+  const loader = manifest.skills === null ? null : loaderBeside(shown.tools);
+  const all = loader ? [...shown.tools, loader] : shown.tools;
+  const { layers, diagnostics } = readLayers(loader?.name ?? null);
+  const { skills, winners } = resolveLayers(layers);
+  const names = new Set(all.map(({ name }) => name));
+  const concerned = skills.filter((skill) => concerns(skill, names));
+  const served = new Set(tools.map(({ name }) => name));
+  const graph = probe && asksGraph(concerned) ? await probe.look(served) : null;
+  const facts: Facts = { tools: names, extensions: manifest.extensions, graph };
+  const judged = evaluate(concerned, facts);
+  const left = new Set(skills.filter((skill) => !concerned.includes(skill)).map(({ source }) => source));
+  return {
+    tools: all,
+    upstreamNames: shown.upstreamNames,
+    served,
+    loader: loader?.name ?? null,
+    layers,
+    winners: winners.filter(({ skill }) => !left.has(skill.source)),
+    facts,
+    active: judged.active,
+    inactive: judged.inactive,
+    diagnostics: [
+      ...shown.diagnostics,
+      // What is odd about an item that has nothing to do with this server is told where items are looked after.
+      ...diagnostics.filter(({ path = '' }) => !left.has(path) && !isDroppedItem(path, skills)),
+      ...judged.diagnostics,
+    ],
+  };
+}
+
+/** Most items of a registry have nothing to do with a server's tools; files beside the manifest are there for them. */
+function concerns({ source, name, referencesTools, matching }: RidingSkill, tools: Set<string>): boolean {
+  if (!source.startsWith(ITEM)) return true;
+  if (referencesTools.length > 0) return true;
+  return matching === 'exact'
+    ? tools.has(name)
+    : [...tools].some((tool) => tool.replaceAll('_', '-') === name);
+}
+
+const ITEM = 'registry:';
+
+function isDroppedItem(path: string, skills: readonly RidingSkill[]): boolean {
+  return path.startsWith(ITEM) && !skills.some(({ source }) => source === path);
+}
+
+/** The view's tools with the skills on them, as this client gets them. */
+export function ridden(
+  { tools, active, loader }: View,
+  { manifest }: Project,
+  client: ClientRow | null,
+): { tools: Tool[]; rides: Ride[]; diagnostics: Diagnostic[] } {
+  return composeTools({
+    tools,
+    active,
+    delivery: manifest.delivery,
+    cap: descriptionCap(client),
+    loader,
+    ...(client && { client: client.title }),
+  });
+}
+
+/** The banner that says which tools are there only under conditions. */
+export function bannerOf(view: View, { manifest }: Project): string {
+  const { facts, winners, loader, served, upstreamNames } = view;
+  const asked = manifest.graph && graphTool(manifest.graph, served);
+  const [shown] = [...upstreamNames].find(([, own]) => own === asked) ?? [];
+  const groups = toolGroups({
+    tools: facts.tools,
+    skills: winners.map(({ skill }) => skill),
+    loader,
+    // A tool that is hidden, or not there at all, is still the one that the mode asks for.
+    graphTool: manifest.graph && (shown ?? asked ?? manifest.graph.tools[0] ?? null),
+  });
+  return modeBanner(manifest.graph ? 'graph' : 'bare', groups);
+}
+
+/** Differs when what is announced to clients differs. */
+export function announcedSet({ active }: View): Promise<string> {
+  return activeSet(active);
+}

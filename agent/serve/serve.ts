@@ -1,0 +1,153 @@
+import type { Readable, Writable } from 'node:stream';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type Implementation,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  ProtocolErrorCode,
+  type Transport,
+} from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { ClientRow } from '../../schema/clients.ts';
+import { StartError } from '../../schema/riding/diagnostic.ts';
+import { callerReader } from '../bridge/caller.ts';
+import type { StateFiles } from '../state.ts';
+import { openProject } from './project.ts';
+import { reachServer } from './reach.ts';
+import { createReport } from './report.ts';
+import { type Session, startSession } from './session.ts';
+import type { Caller, Era } from './upstream.ts';
+
+export interface ServeOptions {
+  /** Path of the manifest, seen from `cwd`. */
+  manifest: string;
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Messages of the client, a line each. */
+  stdin: Readable;
+  /** Nothing but the protocol. */
+  stdout: Writable;
+  /** One sentence per line for the person, and what the server behind says. */
+  stderr: Writable;
+  version: string;
+  /** Where the device keeps the registry's items; null to leave them out. */
+  state: StateFiles | null;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * `repertoire serve`: an MCP server on stdin and stdout that is the manifest's server with skills riding on its tools.
+ * Resolves when the client closes stdin or `signal` aborts, and the server behind has ended.
+ * @throws StartError, or UpstreamGone when the server cannot be started
+ */
+export async function runServe(options: ServeOptions): Promise<void> {
+  const { cwd, env, stdin, stdout, stderr, version, state, signal } = options;
+  const project = openProject(options.manifest, { cwd, env, state });
+  const { manifest, path, directory, name } = project;
+  if (!manifest.upstream) {
+    throw new StartError(`${path} names no server; give it a command or a url.`);
+  }
+  const reach = reachServer(manifest.upstream, { manifest: path, directory, env });
+  const log = (sentence: string) => void stderr.write(`repertoire: ${sentence}\n`);
+  const said = (line: string) => void stderr.write(`${name}: ${line}\n`);
+  const report = createReport(log, { debug: env.REPERTOIRE_DEBUG === '1' });
+
+  const ended = Promise.withResolvers<void>();
+  const sessions = new Set<Session>();
+  let opening: JSONRPCRequest | null = null;
+  let row: ClientRow | null = null;
+  const readCaller = callerReader(env);
+
+  const wire = observe(new StdioServerTransport(stdin, stdout), {
+    onMessage(message) {
+      if (!isJSONRPCRequest(message)) return;
+      opening = message;
+      row = readCaller(message).client;
+      if (message.method === 'subscriptions/listen') {
+        for (const session of sessions) session.follow(resourcesOf(message));
+      }
+    },
+    onClose: ended.resolve,
+  });
+
+  const handle = serveStdio(
+    async ({ era }) => {
+      const caller = callerOf(opening, era, version);
+      try {
+        const started = { project, reach, caller, client: () => row, version, said, log, report };
+        const session = await startSession(started);
+        sessions.add(session);
+        return session.server;
+      } catch (error) {
+        const { message } = error as Error;
+        // The client reads why, where it shows that; the person reads it either way.
+        if (opening) {
+          const { id } = opening;
+          await wire.send({
+            jsonrpc: '2.0',
+            id,
+            error: { code: ProtocolErrorCode.InternalError, message },
+          });
+        }
+        ended.reject(error);
+        throw error;
+      }
+    },
+    { transport: wire, onerror: ({ message }) => log(message.split('\n')[0] as string) },
+  );
+  signal?.addEventListener('abort', () => ended.resolve(), { once: true });
+  try {
+    await ended.promise;
+  } finally {
+    await handle.close();
+    await Promise.all([...sessions].map((session) => session.close()));
+  }
+}
+
+/** A transport whose messages are looked at before they arrive. */
+function observe(
+  inner: StdioServerTransport,
+  { onMessage, onClose }: { onMessage: (message: JSONRPCMessage) => void; onClose: () => void },
+): Transport {
+  const outer: Transport = {
+    start: () => inner.start(),
+    send: (message) => inner.send(message),
+    close: () => inner.close(),
+  };
+  inner.onmessage = (message) => {
+    onMessage(message);
+    outer.onmessage?.(message);
+  };
+  inner.onerror = (error) => outer.onerror?.(error);
+  inner.onclose = () => {
+    outer.onclose?.();
+    onClose();
+  };
+  return outer;
+}
+
+/** Who opened: `initialize` says it in its parameters, and each request of the newer revision in its envelope. */
+function callerOf(opening: JSONRPCRequest | null, era: Era, version: string): Caller {
+  const params = opening?.params ?? {};
+  const meta = params._meta ?? {};
+  const [info, capabilities] =
+    era === 'modern'
+      ? [meta[CLIENT_INFO_META_KEY], meta[CLIENT_CAPABILITIES_META_KEY]]
+      : [params.clientInfo, params.capabilities];
+  return {
+    era,
+    info: (info ?? { name: 'repertoire', version }) as Implementation,
+    capabilities: (capabilities ?? {}) as ClientCapabilities,
+    version: typeof params.protocolVersion === 'string' ? params.protocolVersion : undefined,
+  };
+}
+
+function resourcesOf({ params }: JSONRPCRequest): string[] {
+  const { resourceSubscriptions } = (params?.notifications ?? {}) as { resourceSubscriptions?: unknown };
+  return Array.isArray(resourceSubscriptions)
+    ? resourceSubscriptions.filter((uri) => typeof uri === 'string')
+    : [];
+}

@@ -1,0 +1,308 @@
+import {
+  type CallToolResult,
+  type Prompt,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+  Server,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import type { ClientRow } from '../../schema/clients.ts';
+import { composeInstructions, isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
+import { StartError } from '../../schema/riding/diagnostic.ts';
+import { asksGraph } from '../../schema/riding/gate.ts';
+import { mayChangeGraph, type ToolAnswer } from '../../schema/riding/graph.ts';
+import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
+import { callLoader } from './loader.ts';
+import { createProbe } from './probe.ts';
+import type { Project } from './project.ts';
+import type { Reach } from './reach.ts';
+import { type Asked, passOn } from './relay.ts';
+import type { Report } from './report.ts';
+import { announcedSet, bannerOf, ridden, takeView, type View } from './rider.ts';
+import { type Caller, Upstream, UpstreamGone } from './upstream.ts';
+import { watchSkills } from './watch.ts';
+
+export interface SessionOptions {
+  project: Project;
+  reach: Reach;
+  caller: Caller;
+  /** The client as it last named itself. */
+  client: () => ClientRow | null;
+  version: string;
+  said: (line: string) => void;
+  log: (sentence: string) => void;
+  report: Report;
+}
+
+export interface Session {
+  readonly server: Server;
+  /** The client listens to changes of these resources. */
+  follow(uris: readonly string[]): void;
+  /** Ends the server behind as well. */
+  close(): Promise<void>;
+}
+
+type Params = Record<string, unknown>;
+
+const MODERN = '2026-07-28';
+const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+const NO_CACHE = { ttlMs: 0, cacheScope: 'private' };
+
+/**
+ * Serves one client. Requests go to the server as they came, and its answers, notifications and own requests come back as
+ * they are; only the lists of tools and prompts, the skills among the prompts, the loader, overview calls and the
+ * instructions are ours.
+ * @throws UpstreamGone
+ */
+export async function startSession(options: SessionOptions): Promise<Session> {
+  const { project, reach, caller, client, version, said, log, report } = options;
+  const { manifest, name } = project;
+  const modern = caller.era === 'modern';
+  /** What the server sends before the client has finished its handshake. */
+  let early: Asked[] | null = [];
+  const ready = Promise.withResolvers<void>();
+  let levelAsked = false;
+
+  const upstream = new Upstream({ name, reach, caller, said, log, onNotification: heard, onRequest: wanted });
+  const probe =
+    manifest.graph &&
+    createProbe(
+      manifest.graph,
+      (params, timeout) =>
+        upstream.request({ method: 'tools/call', params }, { timeout }) as Promise<ToolAnswer>,
+    );
+  let latest: View | null = null;
+  let turns = 0;
+  let announced: { turn: number; set: string } | null = null;
+  let closing: Promise<void> | undefined;
+
+  const greeting = await upstream.greet();
+  const { capabilities } = greeting;
+  const first = await firstLook();
+  const sameRevision = modern === (greeting.version === MODERN);
+
+  const server = new Server(
+    {
+      ...(greeting.info ?? { name, version }),
+      ...(manifest.name !== null && { name: manifest.name }),
+    },
+    {
+      capabilities: {
+        ...capabilities,
+        tools: { ...capabilities.tools, listChanged: true },
+        prompts: { ...capabilities.prompts, listChanged: true },
+      },
+      instructions: composeInstructions({
+        banner: bannerOf(first, project),
+        upstream: greeting.instructions,
+        operator: manifest.instructions,
+      }),
+      supportedProtocolVersions: modern
+        ? [MODERN]
+        : sameRevision
+          ? [greeting.version]
+          : [...new Set([caller.version ?? '', ...LEGACY])].filter((each) => LEGACY.includes(each)),
+    },
+  );
+  server.removeRequestHandler('logging/setLevel');
+  server.removeNotificationHandler('notifications/progress');
+  server.fallbackRequestHandler = async (request, context) => {
+    try {
+      return await answer(request, context);
+    } catch (error) {
+      if (!(error instanceof UpstreamGone)) throw error;
+      if (request.method === 'tools/call') {
+        return { content: [{ type: 'text', text: error.message }], isError: true };
+      }
+      throw new ProtocolError(ProtocolErrorCode.InternalError, error.message);
+    }
+  };
+  server.fallbackNotificationHandler = async (notification) => upstream.notify(notification);
+  server.oninitialized = () => {
+    ready.resolve();
+    const waiting = early ?? [];
+    early = null;
+    for (const notification of waiting) tell(notification);
+  };
+  // Without a handshake, there is nothing that the client could have missed.
+  if (modern) early = null;
+  const watcher = watchSkills(project.watched, () => void look().catch(() => undefined));
+  server.onclose = () => void close();
+  return {
+    server,
+    follow(uris) {
+      for (const uri of uris) upstream.follow(uri).catch(({ message }) => log(`${name}: ${message}`));
+    },
+    close,
+  };
+
+  /** What the manifest changes has to be there when we start; later it may come and go. */
+  async function firstLook(): Promise<View> {
+    try {
+      const view = await look();
+      const wrong = view.diagnostics.find(({ code }) => code === 'unmatched-override');
+      if (wrong) throw new StartError(`${project.path}: ${wrong.message}`);
+      return view;
+    } catch (error) {
+      await upstream.close();
+      throw error;
+    }
+  }
+
+  function close(): Promise<void> {
+    closing ??= (async () => {
+      watcher.close();
+      await upstream.close();
+    })();
+    return closing;
+  }
+
+  function answer({ method, params = {} }: Asked, context: ServerContext): Promise<Result> {
+    switch (method) {
+      case 'tools/list':
+        return listTools();
+      case 'tools/call':
+        return callTool(params, context);
+      case 'prompts/list':
+        return listAllPrompts();
+      case 'prompts/get':
+        return getOnePrompt(params, context);
+      default:
+        return forward({ method, params }, context);
+    }
+  }
+
+  /** To the server, with what the newer revision keeps apart from the parameters. */
+  async function forward({ method, params = {} }: Asked, { mcpReq }: ServerContext): Promise<Result> {
+    const { envelope, inputResponses, signal } = mcpReq;
+    const level = (envelope as Params | undefined)?.['io.modelcontextprotocol/logLevel'];
+    if (typeof level === 'string' && !sameRevision) {
+      levelAsked = true;
+      await upstream.setLevel(level);
+    }
+    if (!modern || !sameRevision) {
+      return upstream.request({ method, ...(Object.keys(params).length > 0 && { params }) }, { signal });
+    }
+    levelAsked = true;
+    const state = mcpReq.requestState();
+    return upstream.request(
+      {
+        method,
+        params: {
+          ...params,
+          ...(inputResponses !== undefined && { inputResponses }),
+          ...(state !== undefined && { requestState: state }),
+          _meta: { ...(params._meta as Params | undefined), ...(envelope as Params | undefined) },
+        },
+      },
+      { signal },
+    );
+  }
+
+  async function listTools(): Promise<Result> {
+    const { entries, rest } = await upstreamTools();
+    const view = await look(entries);
+    const { tools, diagnostics } = ridden(view, project, client());
+    report('descriptions', diagnostics);
+    return { ...rest, ...(modern && NO_CACHE), tools };
+  }
+
+  async function callTool(params: Params, context: ServerContext): Promise<Result> {
+    const asked = String(params.name);
+    const known = latest?.facts.tools.has(asked) ? latest : await look();
+    if (asked === known.loader) return callLoader((await look()).active, params.arguments);
+    const own = known.upstreamNames.get(asked);
+    if (own === undefined && known.served.has(asked)) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${asked}.`);
+    }
+    const call = { method: 'tools/call', params: { ...params, name: own ?? asked } };
+    try {
+      const result = await forward(call, context);
+      if (asked !== manifest.overviewTool || !isBareCall(params.arguments as Params | undefined))
+        return result;
+      const banner = bannerOf(await look(), project);
+      return prefixOverview(result as CallToolResult, { banner, prefix: manifest.overviewPrefix });
+    } finally {
+      changedBy({ own: own ?? asked, shown: asked }, known);
+    }
+  }
+
+  /** A call that may have changed the graph may have changed which skills are active. */
+  function changedBy(tool: { own: string; shown: string }, { tools, winners }: View): void {
+    if (!probe || !manifest.graph) return;
+    const { annotations } = tools.find(({ name }) => name === tool.shown) ?? {};
+    if (!mayChangeGraph(manifest.graph, { name: tool.own, ...(annotations && { annotations }) })) return;
+    probe.changed();
+    if (asksGraph(winners.map(({ skill }) => skill))) void look().catch(() => undefined);
+  }
+
+  async function listAllPrompts(): Promise<Result> {
+    const [{ entries, rest }, view] = await Promise.all([upstreamPrompts(), look()]);
+    const taken = new Set(entries.map((prompt) => prompt.name));
+    const skills = listPrompts(view.active).filter((prompt) => !taken.has(prompt.name));
+    return { ...rest, ...(modern && NO_CACHE), prompts: [...entries, ...skills] };
+  }
+
+  /** The server's own prompts come first: what it serves passes through. */
+  async function getOnePrompt(params: Params, context: ServerContext): Promise<Result> {
+    const asked = String(params.name);
+    const [{ entries }, view] = await Promise.all([upstreamPrompts(), look()]);
+    if (entries.some((prompt) => prompt.name === asked))
+      return forward({ method: 'prompts/get', params }, context);
+    const found = getPrompt(view.active, asked);
+    if ('error' in found) throw new ProtocolError(found.error.code, found.error.message);
+    return found;
+  }
+
+  function upstreamTools() {
+    return capabilities.tools ? upstream.list<Tool>('tools/list', 'tools') : { entries: [], rest: {} };
+  }
+
+  function upstreamPrompts() {
+    return capabilities.prompts
+      ? upstream.list<Prompt>('prompts/list', 'prompts')
+      : { entries: [], rest: {} };
+  }
+
+  /** Judges everything anew, and says so when another set of skills is active than was last announced. */
+  async function look(tools?: readonly Tool[], { toolsChanged = false } = {}): Promise<View> {
+    const turn = ++turns;
+    const view = await takeView(project, tools ?? (await upstreamTools()).entries, probe);
+    report('skills', view.diagnostics);
+    const set = await announcedSet(view);
+    // One that began earlier and ended later knows less.
+    const outdated = announced !== null && announced.turn > turn;
+    const changed = !outdated && announced !== null && announced.set !== set;
+    if (!outdated) {
+      latest = view;
+      announced = { turn, set };
+    }
+    if (toolsChanged || changed) tell({ method: 'notifications/tools/list_changed' });
+    if (changed) tell({ method: 'notifications/prompts/list_changed' });
+    return view;
+  }
+
+  function heard(notification: Asked): void {
+    if (notification.method === 'notifications/message' && modern && !levelAsked) return;
+    if (notification.method !== 'notifications/tools/list_changed') tell(notification);
+    else look(undefined, { toolsChanged: true }).catch(() => tell(notification));
+  }
+
+  function tell(notification: Asked): void {
+    if (early) {
+      early.push(notification);
+      return;
+    }
+    const { method, params } = notification;
+    // What the client's revision does not have, or what it did not ask for, is not for it.
+    server.notification({ method, ...(params && { params }) }).catch(() => undefined);
+  }
+
+  async function wanted(request: Asked, signal: AbortSignal): Promise<Result> {
+    if (modern) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
+    await ready.promise;
+    return passOn(request, server, { signal });
+  }
+}
