@@ -5,14 +5,18 @@ import { blobs } from './blobs.ts';
 import { changes } from './changes.ts';
 import { clients } from './clients.ts';
 import { devices } from './devices.ts';
+import { events } from './events.ts';
 import { guidelines } from './guidelines.ts';
+import { identities } from './identities.ts';
 import { invitations } from './invitations.ts';
 import { items } from './items.ts';
 import { pairings } from './pairings.ts';
 import { passkeys } from './passkeys.ts';
 import { push } from './push.ts';
 import { recoveryCodes } from './recovery-codes.ts';
+import { everything } from './revoke-all.ts';
 import { sessions } from './sessions.ts';
+import { tokens } from './tokens.ts';
 import { whoami } from './whoami.ts';
 
 /** The web API, under `/api/v1`. Larger items than one body carries are sent blob by blob and committed by digest. */
@@ -33,9 +37,13 @@ export const api = new Hono<AppEnv>()
   .route('/devices', devices)
   .route('/pairings', pairings)
   .route('/clients', clients)
+  .route('/identities', identities)
   .route('/passkeys', passkeys)
   .route('/recovery-codes', recoveryCodes)
   .route('/sessions', sessions)
   .route('/invitations', invitations)
   .route('/push', push)
+  .route('/tokens', tokens)
+  .route('/events', events)
+  .route('/revoke-all', everything)
   .route('/whoami', whoami);

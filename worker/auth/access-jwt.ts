@@ -12,7 +12,7 @@ import type { AccessSettings, SignIn } from './sign-in.ts';
  */
 export async function proveAccess(
   { issuer, audience }: AccessSettings,
-  { fetch, now }: { fetch: SignIn['fetch']; now: () => number },
+  { signIn: { fetch }, now }: { readonly signIn: Pick<SignIn, 'fetch'>; readonly now: () => number },
   request: Request,
 ): Promise<ProvenIdentity> {
   const token = request.headers.get('cf-access-jwt-assertion');

@@ -13,8 +13,9 @@ export interface OidcRequest {
   readonly verifier: string;
 }
 
+/** The part of the Worker's `Deps` that is needed. */
 interface Around {
-  readonly fetch: SignIn['fetch'];
+  readonly signIn: Pick<SignIn, 'fetch'>;
   readonly now: () => number;
 }
 
@@ -79,7 +80,10 @@ export async function proveOidc(
 }
 
 /** Asked anew each time: people sign in rarely, and keys and addresses of an issuer change. */
-async function discover({ issuer, clientId, clientSecret, name }: OidcSettings, { fetch, now }: Around) {
+async function discover(
+  { issuer, clientId, clientSecret, name }: OidcSettings,
+  { signIn: { fetch }, now }: Around,
+) {
   // Most requests never come here, and the library is large.
   const oidc = await import('openid-client');
   try {

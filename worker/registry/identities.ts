@@ -1,10 +1,10 @@
-import { and, eq, ne, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, ne, or, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Identity, IdentityList } from '../../schema/account.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { brokenConstraint, guardBroke } from '../db/client.ts';
-import { guards, identities, passkeys } from '../db/tables.ts';
+import { guards, identities, passkeys, sessions } from '../db/tables.ts';
 import { eventStatement } from './account-events.ts';
 import type { Context, Surroundings } from './context.ts';
 import { newSession, type Visitor } from './sessions.ts';
@@ -112,14 +112,16 @@ export async function linkIdentity(ctx: Context, identity: ProvenIdentity): Prom
 }
 
 /**
- * Ends that an identity opens the caller's account. Sessions that it opened go on until they are ended.
+ * Ends that an identity opens the caller's account, and the other sessions that such a login has opened: whoever has it
+ * would stay in by them.
  * @throws RegistryError `not_found`, `passkey_required`; `conflict` when it is the last way in
  */
 export async function unlinkIdentity(ctx: Context, id: string): Promise<void> {
-  const { accountId } = await ctx.enter();
+  const { id: caller, accountId } = await ctx.enter();
   ctx.require('devices:write');
   ctx.requireFreshPasskey();
   const { db } = ctx;
+  const at = ctx.now();
   const rows = await db.select().from(identities).where(eq(identities.accountId, accountId));
   const ids = await Promise.all(rows.map(idOf));
   const identity = rows[ids.indexOf(id)];
@@ -129,14 +131,16 @@ export async function unlinkIdentity(ctx: Context, id: string): Promise<void> {
   const hasPasskey = sql`exists (select 1 from ${passkeys} where ${eq(passkeys.accountId, accountId)})`;
   const hasOther = sql`${accountId} in (select ${identities.accountId} from ${identities} where ${other})`;
   const goes = and(is(identity), eq(identities.accountId, accountId), or(hasPasskey, hasOther));
-  const [, unlinked] = await ctx.batch([
-    eventStatement(db, {
-      accountId,
-      at: ctx.now(),
-      type: 'identity_unlinked',
-      details: facts(identity),
-      when: sql`exists (select 1 from ${identities} where ${goes})`,
-    }),
+  const when = sql`exists (select 1 from ${identities} where ${goes})`;
+  const opened = and(
+    eq(sessions.accountId, accountId),
+    inArray(sessions.method, ['oidc', 'access']),
+    ne(sessions.id, caller),
+    isNull(sessions.revokedAt),
+  );
+  const [, , unlinked] = await ctx.batch([
+    eventStatement(db, { accountId, at, type: 'identity_unlinked', details: facts(identity), when }),
+    db.update(sessions).set({ revokedAt: at }).where(and(opened, when)),
     db.delete(identities).where(goes).returning({ name: identities.name }),
   ]);
   if (unlinked.length === 0) {
