@@ -30,7 +30,9 @@ export class Browser {
     body?: unknown,
     headers: Record<string, string | undefined> = {},
   ): Promise<Answer> {
-    const sent = Object.entries({ ...this.headers, ...headers }).filter(([, value]) => value !== undefined);
+    const { origin, ...always } = this.headers;
+    const own = method === 'GET' ? always : { origin, ...always };
+    const sent = Object.entries({ ...own, ...headers }).filter(([, value]) => value !== undefined);
     const answer = await this.#api.call(this.#origin + path, {
       method,
       headers: Object.fromEntries(sent) as Record<string, string>,
@@ -48,7 +50,7 @@ export class Browser {
     return this.call('POST', path, body, headers);
   }
 
-  /** Opens a one-time link and makes a passkey. */
+  /** Opens a one-time link and makes a passkey with it. */
   async setUp(token: string, more: Record<string, string> = {}, tweaks: Tweaks = {}): Promise<Answer> {
     const asked = await this.post('/auth/setup/options', { token });
     if (asked.status !== 200) return asked;

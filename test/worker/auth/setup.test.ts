@@ -4,14 +4,9 @@ import { accounts, links, passkeys, recoveryCodes, sessions } from '../../../wor
 import { makeOwnerLink, makeRecoveryLink } from '../../../worker/registry/links.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { Browser } from './browser.ts';
+import { ownerLink } from './owner.ts';
 
 const HOUR_MS = 60 * 60_000;
-
-async function ownerLink({ db, clock }: TestApi): Promise<string> {
-  const token = await makeOwnerLink(db, clock.now);
-  if (token === null) throw new Error('There is an owner.');
-  return token;
-}
 
 async function rows(api: TestApi) {
   const counted = async (table: typeof passkeys | typeof sessions | typeof recoveryCodes | typeof accounts) =>
