@@ -93,7 +93,7 @@ export async function linkIdentity(ctx: Context, identity: ProvenIdentity): Prom
   ctx.requireFreshPasskey();
   const at = ctx.now();
   try {
-    await ctx.batch([
+    await ctx.write([
       ctx.db.insert(identities).values({ ...identity, accountId, createdAt: at }),
       eventStatement(ctx.db, { accountId, at, type: 'identity_linked', details: facts(identity) }),
     ]);
@@ -138,7 +138,7 @@ export async function unlinkIdentity(ctx: Context, id: string): Promise<void> {
     ne(sessions.id, caller),
     isNull(sessions.revokedAt),
   );
-  const [, , unlinked] = await ctx.batch([
+  const [, , unlinked] = await ctx.write([
     eventStatement(db, { accountId, at, type: 'identity_unlinked', details: facts(identity), when }),
     db.update(sessions).set({ revokedAt: at }).where(and(opened, when)),
     db.delete(identities).where(goes).returning({ name: identities.name }),

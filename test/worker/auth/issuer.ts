@@ -5,6 +5,7 @@ import {
   type CryptoKey,
   exportJWK,
   generateKeyPair,
+  importJWK,
   type JWK,
   type JWTPayload,
   SignJWT,
@@ -38,7 +39,7 @@ export interface Forgery {
 export class TestIssuer {
   readonly url: string;
   readonly #now: () => number;
-  readonly #key: CryptoKey;
+  readonly #secret: JWK;
   readonly #jwk: JWK;
   readonly #server: Server;
   readonly #codes = new Map<string, URLSearchParams>();
@@ -52,17 +53,18 @@ export class TestIssuer {
 
   static async open(url: string, now: () => number): Promise<TestIssuer> {
     const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
-    const jwk = { ...(await exportJWK(publicKey)), alg: 'RS256', use: 'sig', kid: 'key-1' };
-    const issuer = new TestIssuer(url, now, privateKey, jwk);
+    // It names no algorithm, so that the registry must know which ones it takes.
+    const jwk = { ...(await exportJWK(publicKey)), use: 'sig', kid: 'key-1' };
+    const issuer = new TestIssuer(url, now, await exportJWK(privateKey), jwk);
     await new Promise<void>((listening) => issuer.#server.listen(0, '127.0.0.1', listening));
     onTestFinished(() => void issuer.#server.close());
     return issuer;
   }
 
-  private constructor(url: string, now: () => number, key: CryptoKey, jwk: JWK) {
+  private constructor(url: string, now: () => number, secret: JWK, jwk: JWK) {
     this.url = url;
     this.#now = now;
-    this.#key = key;
+    this.#secret = secret;
     this.#jwk = jwk;
     this.#server = createServer(async (request, response) => {
       this.asked.push(`${request.method} ${request.url?.split('?')[0]}`);
@@ -87,13 +89,13 @@ export class TestIssuer {
   /** A JWT about the person. `alg: none` is signed by nobody, an `HS` one by the public key as a password. */
   async sign(claims: JWTPayload): Promise<string> {
     const iat = Math.floor(this.#now() / 1000);
-    const { alg = 'RS256', key = this.#key, claims: wrong } = this.forgery;
+    const { alg = 'RS256', key, claims: wrong } = this.forgery;
     const payload = { iss: this.url, ...this.person, iat, exp: iat + 300, ...claims, ...wrong };
     if (alg === 'none') return new UnsecuredJWT(payload).encode();
     const password = new TextEncoder().encode(JSON.stringify(this.#jwk));
     return new SignJWT(payload)
       .setProtectedHeader({ alg, kid: 'key-1' })
-      .sign(alg.startsWith('HS') ? password : key);
+      .sign(alg.startsWith('HS') ? password : (key ?? (await importJWK(this.#secret, alg))));
   }
 
   async #answer(request: IncomingMessage): Promise<Response> {
@@ -108,7 +110,7 @@ export class TestIssuer {
           response_types_supported: ['code'],
           subject_types_supported: ['public'],
           // Says that it takes everything, so that the refusals are the registry's own.
-          id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+          id_token_signing_alg_values_supported: ['RS256', 'PS256', 'HS256', 'none'],
           code_challenge_methods_supported: ['S256'],
         });
       case '/jwks':
