@@ -9,6 +9,7 @@ import { signIn } from './auth/sign-in-routes.ts';
 import { assets } from './dashboard/assets.ts';
 import { asksForPage, pages, showError } from './dashboard/pages.tsx';
 import type { AppEnv, Deps } from './deps.ts';
+import { gateway } from './gateway/route.ts';
 import { mcp } from './mcp/route.ts';
 
 /** Everything that the registry answers to, from what it is given: no part of it looks at the platform. */
@@ -41,6 +42,7 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   app.route('/auth', signIn);
   app.route('/auth', auth);
   app.route('/mcp', mcp);
+  app.route('/mcp', gateway);
   for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`])
     app.get(path, (c) => c.json(resourceMetadata(new URL(c.req.url).origin)));
   app.route('/assets', assets);

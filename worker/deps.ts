@@ -10,6 +10,7 @@ import { logged } from './log.ts';
 import type { Push } from './push/push.ts';
 import { Context, type Surroundings } from './registry/context.ts';
 import type { Proof } from './registry/proof.ts';
+import type { ServerSurroundings } from './registry/servers.ts';
 
 /** What the Worker's rooms are given: by `index.ts` in workerd, by a test in Node. */
 export interface Deps {
@@ -23,6 +24,8 @@ export interface Deps {
   readonly signIn: SignIn;
   /** Where a request comes from, in words for the person who lets a device in. */
   readonly place: (request: Request) => string;
+  /** What the credentials of other MCP servers are kept in, and which of them may be called. */
+  readonly servers: ServerSurroundings;
   /** Runs on a person's own machine: whatever comes from elsewhere is refused. */
   readonly loopbackOnly: boolean;
 }

@@ -17,5 +17,7 @@ export interface Env {
   /** Sign-in by the Cloudflare Access application that stands before the pages: both or neither. */
   readonly ACCESS_TEAM_DOMAIN?: string;
   readonly ACCESS_AUD?: string;
+  /** `1` lets MCP servers on the same machine be added: for development. */
+  readonly LOOPBACK_SERVERS?: string;
   readonly DOORBELL: DurableObjectNamespace<Doorbell>;
 }

@@ -9,6 +9,7 @@ import { signInOf } from './auth/sign-in.ts';
 import { openDatabase } from './db/client.ts';
 import type { Env } from './env.ts';
 import { createPush } from './push/push.ts';
+import { createVault } from './registry/vault.ts';
 
 export { Doorbell } from './push/doorbell.ts';
 
@@ -45,6 +46,7 @@ function open(env: Env): ReturnType<typeof createApp> {
     // The platform's fetch insists on being called by itself.
     signIn: signInOf(env, (url, init) => fetch(url, init)),
     place: LIBSQL ? () => 'this computer' : placeOf,
+    servers: { vault: createVault(SECRET_KEY), loopback: env.LOOPBACK_SERVERS === '1' },
     loopbackOnly: LIBSQL !== undefined,
   });
 }

@@ -13,6 +13,7 @@ import { items } from './items.ts';
 import { pairings } from './pairings.ts';
 import { passkeys } from './passkeys.ts';
 import { push } from './push.ts';
+import { servers } from './servers.ts';
 import { recoveryCodes } from './recovery-codes.ts';
 import { everything } from './revoke-all.ts';
 import { sessions } from './sessions.ts';
@@ -37,6 +38,7 @@ export const api = new Hono<AppEnv>()
   .route('/devices', devices)
   .route('/pairings', pairings)
   .route('/clients', clients)
+  .route('/servers', servers)
   .route('/identities', identities)
   .route('/passkeys', passkeys)
   .route('/recovery-codes', recoveryCodes)

@@ -30,8 +30,8 @@ export interface LocalOptions {
   data: string;
   /** What the Worker writes to its console. */
   log?: (line: string) => void;
-  /** Lets the Worker fetch from private and loopback addresses too. */
-  allowPrivateNetwork?: boolean;
+  /** Lets MCP servers on this machine be added, and the Worker fetch from its loopback addresses. */
+  allowLoopback?: boolean;
   entry?: string;
   migrations?: string;
   bootstrap?: (client: Client, keep: (token: string) => Promise<void>) => Promise<unknown>;
@@ -189,7 +189,7 @@ async function workerOptions(
             { className, useSQLite: true },
           ]),
         ),
-        bindings: { SECRET_KEY: key },
+        bindings: { SECRET_KEY: key, ...(options.allowLoopback ? { LOOPBACK_SERVERS: '1' } : {}) },
         serviceBindings: {
           LIBSQL: service
             ? { external: { address: service.address, http: {} } }
@@ -205,7 +205,7 @@ async function workerOptions(
         serviceBindings: {
           NETWORK: {
             network: {
-              allow: options.allowPrivateNetwork ? ['public', 'private'] : ['public'],
+              allow: options.allowLoopback ? ['public', 'local'] : ['public'],
               tlsOptions: { trustBrowserCas: true },
             },
           },

@@ -1,23 +1,18 @@
 import { McpServer, ProtocolError, ProtocolErrorCode, type Tool } from '@modelcontextprotocol/server';
-import { z } from 'zod';
-import { RegistryError } from '../../schema/errors.ts';
-import { composeListing, listingCap, listsInTool } from '../../schema/listing.ts';
-import { SkillEditInput, SkillsInput, skillsDescription, TOOLS } from '../../schema/tools.ts';
-import { requirePlainJson } from '../plain-json.ts';
+import { composeListing, listingCap } from '../../schema/listing.ts';
+import { SkillEditInput, SkillsInput } from '../../schema/tools.ts';
 import { readListing } from '../registry/listing.ts';
 import { LIST_CACHE, NO_CACHE } from './cache.ts';
 import type { Session } from './session.ts';
 import { skillEdit } from './skill-edit.ts';
 import { skills } from './skills.ts';
 import { attachSkills } from './skills-extension.ts';
+import { definition, parseArguments, skillsTool } from './skills-tool.ts';
 
 export const SERVER = { name: 'repertoire', title: 'Repertoire', version: '0.1.0' } as const;
 
 /** Newest first; for any other the newest that knows `initialize` is offered. */
 const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
-
-/** A model that got thousands of arguments wrong learns as much from a few. */
-const PROBLEMS_TOLD = 5;
 
 /** Methods whose answer carries the listing as `instructions`. */
 const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
@@ -62,51 +57,23 @@ async function listing({ ctx, caller }: Session): Promise<string> {
   return composeListing({ ...(await readListing(ctx, caller)), cap, channel: 'instructions' });
 }
 
-const DEFINITIONS = {
-  skills: definition('skills'),
-  skill_edit: definition('skill_edit'),
-} as const;
-
-function definition(name: keyof typeof TOOLS): Tool {
-  const { inputSchema, ...tool } = TOOLS[name];
-  return { name, ...tool, inputSchema: z.toJSONSchema(inputSchema, { io: 'input' }) as Tool['inputSchema'] };
-}
+const SKILL_EDIT = definition('skill_edit');
 
 /** The tools that the caller's credential lets it use, always in one order. */
 async function listTools({ ctx, caller }: Session): Promise<Tool[]> {
-  const { client } = caller;
-  const told = listsInTool(client) ? await readListing(ctx, caller) : null;
+  const skills = await skillsTool(ctx, caller);
   const { readOnly } = await ctx.enter();
   ctx.require('skills:read');
-  const description = told
-    ? skillsDescription({ ...told, cap: listingCap(client, 'tool-description') })
-    : TOOLS.skills.description;
-  const reading = [{ ...DEFINITIONS.skills, description }];
-  return readOnly ? reading : [...reading, DEFINITIONS.skill_edit];
+  return readOnly ? [skills] : [skills, SKILL_EDIT];
 }
 
 async function callTool({ ctx, refusals }: Session, name: string, args: unknown) {
   switch (name) {
     case 'skills':
-      return refusals.tool(async () => skills(ctx, parse(SkillsInput, args)));
+      return refusals.tool(async () => skills(ctx, parseArguments(SkillsInput, args)));
     case 'skill_edit':
-      return refusals.tool(async () => skillEdit(ctx, parse(SkillEditInput, args)));
+      return refusals.tool(async () => skillEdit(ctx, parseArguments(SkillEditInput, args)));
     default:
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${name}.`);
   }
-}
-
-function parse<T>(schema: z.ZodType<T>, args: unknown): T {
-  const parsed = schema.safeParse(args);
-  if (parsed.success) {
-    requirePlainJson(args, 'arguments');
-    return parsed.data;
-  }
-  const problems = parsed.error.issues
-    .slice(0, PROBLEMS_TOLD)
-    .map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
-  throw new RegistryError(
-    'invalid_input',
-    `Nothing was done, because the arguments do not fit: ${problems.join('; ')}.`,
-  );
 }

@@ -14,6 +14,7 @@ import { accounts, tokens } from '../../../worker/db/tables.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { migrateDatabase } from '../../../worker/local/migrate.ts';
 import { newId, newSecret } from '../../../worker/registry/random.ts';
+import { createVault } from '../../../worker/registry/vault.ts';
 import { readAssets } from '../dashboard/assets.ts';
 import { type ProofParts, TestDevice } from '../device.ts';
 
@@ -109,6 +110,7 @@ export async function openTestApi({
       online: async () => push.online,
       connect: async (accountId, bell) => Response.json({ accountId, bell }),
     },
+    servers: { vault: createVault('a secret key of more than 32 characters'), loopback: true },
     place: () => 'a test',
     loopbackOnly,
   });

@@ -119,7 +119,7 @@ describe('startLocal', () => {
   test('the Worker reaches loopback addresses only when that is allowed', async () => {
     const to = `/out?to=${encodeURIComponent((await start()).url)}`;
     expect(await get(running[0] as Local, to)).toBe('refused');
-    expect(await get(await start({ data: join(folder, 'other'), allowPrivateNetwork: true }), to)).toBe(
+    expect(await get(await start({ data: join(folder, 'other'), allowLoopback: true }), to)).toBe(
       'reached',
     );
   });

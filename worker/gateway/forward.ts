@@ -1,0 +1,150 @@
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type JSONRPCRequest,
+  LOG_LEVEL_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { RegistryError } from '../../schema/errors.ts';
+import { isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
+import { mayChangeGraph } from '../../schema/riding/graph.ts';
+import { forgetGraph } from './graph-probe.ts';
+import { callSkills } from './loader.ts';
+import type { GatewayRequest } from './server.ts';
+import type { ServerSession } from './session.ts';
+import { LOADER } from './shown-tools.ts';
+import type { Outcome } from './upstream.ts';
+
+type Envelope = Readonly<Record<string, unknown>> | undefined;
+
+/** A tool may work for long, but not for ever. */
+const CALL_DEADLINE_MS = 10 * 60_000;
+
+/** Any method that is not ours: there and back as it is. */
+export async function forwardMethod(
+  request: GatewayRequest,
+  { method, params }: JSONRPCRequest,
+  ctx: ServerContext,
+): Promise<Result> {
+  return resultOf(await forward(request, method, params, ctx));
+}
+
+/** `tools/call`: the loader is ours, everything else the server's under its own name. */
+export async function forwardCall(
+  request: GatewayRequest,
+  { params = {} }: JSONRPCRequest,
+  ctx: ServerContext,
+): Promise<Result> {
+  const { session } = request;
+  const { name, arguments: args } = params as { name?: unknown; arguments?: Record<string, unknown> };
+  if (typeof name !== 'string')
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'A call names its tool.');
+  if (name === LOADER) return callSkills(request, args ?? {});
+  const own = await ownName(session, name);
+  const changes = session.manifest.graph !== null && (await mayChange(session, own));
+  let outcome: Outcome;
+  try {
+    outcome = await forward(request, 'tools/call', { ...params, name: own }, ctx);
+  } catch (error) {
+    if (error instanceof RegistryError) return refusal(error);
+    throw error;
+  } finally {
+    if (changes) forgetGraph(session.kept);
+  }
+  const result = resultOf(outcome) as CallToolResult;
+  if (name !== session.manifest.overviewTool || !isBareCall(args) || !Array.isArray(result.content))
+    return result;
+  const shown = await session.shown(await session.known());
+  return prefixOverview(result, {
+    banner: await session.banner(shown),
+    prefix: session.manifest.overviewPrefix,
+  });
+}
+
+/** The server's name for a tool. One that is not in the last list may be new, unless the manifest names all there are. */
+async function ownName(session: ServerSession, name: string): Promise<string> {
+  const known = await session.known();
+  const { upstreamNames } = await session.shown(known);
+  const own = upstreamNames.get(name);
+  if (own !== undefined) return own;
+  const isHidden = known.tools.some((tool) => tool.name === name);
+  if (isHidden || session.manifest.toolsAllow !== null)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${name}.`);
+  return name;
+}
+
+async function mayChange(session: ServerSession, name: string): Promise<boolean> {
+  const { graph } = session.manifest;
+  if (!graph) return false;
+  const { tools } = await session.known();
+  return mayChangeGraph(graph, tools.find((tool) => tool.name === name) ?? { name });
+}
+
+async function forward(
+  { session, callerId, mirrored }: GatewayRequest,
+  method: string,
+  params: Record<string, unknown> | undefined,
+  ctx: ServerContext,
+): Promise<Outcome> {
+  const { mcpReq } = ctx;
+  const key = `${callerId} ${JSON.stringify(mcpReq.id)}`;
+  let sent: string | null = null;
+  try {
+    return await session.upstream.request(method, withRetry(params, ctx), {
+      signal: AbortSignal.any([mcpReq.signal, AbortSignal.timeout(CALL_DEADLINE_MS)]),
+      capabilities: capabilitiesOf(ctx),
+      headers: mirrored,
+      // One that this caller's revision does not know, or that comes too late, is of no use to it.
+      onNotification: (notification) => void mcpReq.notify(notification).catch(() => undefined),
+      onSent: (id) => {
+        sent = id;
+        session.kept.underWay.set(key, (session.kept.underWay.get(key) ?? new Set()).add(id));
+      },
+    });
+  } finally {
+    const ids = session.kept.underWay.get(key);
+    if (sent !== null) ids?.delete(sent);
+    if (ids?.size === 0) session.kept.underWay.delete(key);
+  }
+}
+
+/** Parts of a request that the SDK takes out before a handler sees it (revision 2026-07-28). */
+function withRetry(params: Record<string, unknown> | undefined, { mcpReq }: ServerContext) {
+  const state = mcpReq.requestState();
+  const level = (mcpReq.envelope as Envelope)?.[LOG_LEVEL_META_KEY];
+  const meta = params?._meta as Record<string, unknown> | undefined;
+  return {
+    ...params,
+    ...(level === undefined ? {} : { _meta: { ...meta, [LOG_LEVEL_META_KEY]: level } }),
+    ...(mcpReq.inputResponses === undefined ? {} : { inputResponses: mcpReq.inputResponses }),
+    ...(state === undefined ? {} : { requestState: state }),
+  };
+}
+
+/** Nothing can be asked of a client that keeps no session, save where an answer may ask for more. */
+function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
+  return ((mcpReq.envelope as Envelope)?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities) ?? {};
+}
+
+/** What a result says of caching is for the account alone, whatever the server says of its own callers. */
+export function resultOf(outcome: Outcome): Result {
+  if ('error' in outcome) {
+    const { code, message, data } = outcome.error;
+    throw ProtocolError.fromError(code, message, data);
+  }
+  const { resultType, cacheScope, ...result } = outcome.result;
+  return {
+    ...result,
+    ...(resultType === 'input_required' ? { resultType } : {}),
+    ...(cacheScope === undefined ? {} : { cacheScope: 'private' }),
+  };
+}
+
+/** What a model can read and act on. */
+export function refusal({ message }: RegistryError): CallToolResult {
+  return { content: [{ type: 'text', text: message }], isError: true };
+}

@@ -1,0 +1,82 @@
+import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
+import { readLayer, shippedLayer } from '../../schema/riding/directory.ts';
+import { type Layer, resolveLayers } from '../../schema/riding/layers.ts';
+import type { Manifest, SkillsChoice } from '../../schema/riding/manifest.ts';
+import type { Context } from '../registry/context.ts';
+import { itemsNamed, type OpenedServer, type RidingItem, readContents } from '../registry/riding-source.ts';
+import { keptOf, type Resolved } from './kept.ts';
+
+let shipped: { bundled: Layer; framework: Layer } | null = null;
+
+/** Our own skills, read once. */
+export function shippedLayers(): { readonly bundled: Layer; readonly framework: Layer } {
+  shipped ??= { bundled: shippedLayer('bundled', BUNDLED), framework: shippedLayer('framework', FRAMEWORK) };
+  return shipped;
+}
+
+/**
+ * The skills of a server by riding.md section 2, one per name: ours, then the account's items that name its tools or are
+ * called like one, then those declared for it alone. None when the manifest has them off.
+ */
+export async function resolveSkills(
+  ctx: Context,
+  server: OpenedServer,
+  manifest: Manifest,
+  tools: readonly string[],
+): Promise<Resolved> {
+  if (manifest.skills === null) return { skills: [], diagnostics: [] };
+  const items = await itemsFor(ctx, server, tools);
+  const kept = keptOf(server);
+  const of = JSON.stringify([items, server.declared.map(({ file, digest }) => [file, digest])]);
+  if (kept.resolved?.of !== of)
+    kept.resolved = { of, ...(await resolve(ctx, server, manifest.skills, items)) };
+  return kept.resolved;
+}
+
+async function resolve(
+  ctx: Context,
+  server: OpenedServer,
+  { defaults }: SkillsChoice,
+  items: readonly RidingItem[],
+): Promise<Resolved> {
+  const bytes = await readContents(
+    ctx,
+    items.map(({ digest }) => digest),
+  );
+  const project = readLayer({
+    kind: 'project',
+    label: 'the registry',
+    files: items.flatMap(({ name, digest }) => {
+      const content = bytes.get(digest);
+      return content ? [{ path: `registry:${name}`, content }] : [];
+    }),
+    matching: 'alike',
+  });
+  const declared = readLayer({
+    kind: 'declared',
+    label: `skills of the server ${server.name}`,
+    files: server.declared.map(({ file, text }) => ({ path: file, content: text })),
+  });
+  const { bundled, framework } = shippedLayers();
+  const { skills } = resolveLayers([
+    ...(defaults ? [bundled, framework] : []),
+    project.layer,
+    declared.layer,
+  ]);
+  return { skills, diagnostics: [...project.diagnostics, ...declared.diagnostics] };
+}
+
+/** The opened server's candidates were found by its last list; tools that are not in that one are looked up by name. */
+async function itemsFor(ctx: Context, server: OpenedServer, tools: readonly string[]): Promise<RidingItem[]> {
+  const known = new Set(server.tools?.flatMap((tool) => nameOf(tool)));
+  const others = tools.filter((tool) => !known.has(tool)).map((tool) => tool.replaceAll('_', '-'));
+  if (others.length === 0) return [...server.candidates];
+  const found = await itemsNamed(ctx, others);
+  const byName = new Map([...server.candidates, ...found].map((item) => [item.name, item]));
+  return [...byName.values()];
+}
+
+function nameOf(tool: unknown): string[] {
+  const { name } = (tool ?? {}) as { name?: unknown };
+  return typeof name === 'string' ? [name] : [];
+}

@@ -1,0 +1,48 @@
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { RegistryError } from '../../schema/errors.ts';
+import { requirePublicAddress } from '../registry/server-address.ts';
+
+/** Bytes of one answer, however it comes: a tool's result may carry files, but no isolate holds much more. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** The platform's `fetch`; on Cloudflare with `global_fetch_strictly_public`, on one machine with public addresses only. */
+export type PlatformFetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/**
+ * The one way out to other servers. Guarantees:
+ * - only public addresses over TLS; this machine's too where `loopback` says so;
+ * - no redirect is followed here, so no header of ours ever reaches another origin by one;
+ * - an answer of more than 16 MiB ends there, whether its length was announced or not;
+ * - nothing is kept or taken from a cache, and no cookie is sent.
+ */
+export function createOutbound(fetch: PlatformFetch, { loopback }: { loopback: boolean }): FetchLike {
+  return async (address, init = {}) => {
+    const url = requirePublicAddress(String(address), { loopback });
+    const response = await fetch(url.href, { ...init, redirect: 'manual' });
+    if (response.body === null) return response;
+    const body = response.body.pipeThrough(limited(url.host));
+    return new Response(body, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    });
+  };
+}
+
+function limited(host: string): TransformStream<Uint8Array, Uint8Array> {
+  let taken = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      taken += chunk.byteLength;
+      if (taken > ANSWER_BYTES) controller.error(tooLarge(host));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+function tooLarge(host: string): RegistryError {
+  return new RegistryError(
+    'unavailable',
+    `${host} answered with more than 16 MiB, so the answer was dropped; ask for less at a time.`,
+  );
+}

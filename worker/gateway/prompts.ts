@@ -1,0 +1,76 @@
+import {
+  type JSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
+import { forwardMethod } from './forward.ts';
+import type { GatewayRequest } from './server.ts';
+
+const MOST_PAGES = 20;
+
+/** `prompts/list`: the active skills on the first page, before the server's own prompts; its names win over theirs. */
+export async function listRidingPrompts(
+  request: GatewayRequest,
+  message: JSONRPCRequest,
+  ctx: ServerContext,
+): Promise<Result> {
+  const own: Result = (await hasPrompts(request))
+    ? await forwardMethod(request, message, ctx)
+    : { prompts: [] };
+  const prompts = Array.isArray(own.prompts) ? own.prompts : [];
+  if (message.params?.cursor !== undefined) return own;
+  const names = new Set(prompts.map((prompt: { name?: unknown }) => prompt?.name));
+  const riding = listPrompts(await active(request)).filter(({ name }) => !names.has(name));
+  return { ...own, prompts: [...riding, ...prompts] };
+}
+
+/** `prompts/get`: the server's own prompts, then the active skills. */
+export async function getRidingPrompt(
+  request: GatewayRequest,
+  message: JSONRPCRequest,
+  ctx: ServerContext,
+): Promise<Result> {
+  const { name } = (message.params ?? {}) as { name?: unknown };
+  if (typeof name !== 'string')
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'A prompt has a name.');
+  const has = await hasPrompts(request);
+  const answer = getPrompt(await active(request), name);
+  const ours = !('error' in answer);
+  if (has && (!ours || (await namesOwn(request, name, ctx)))) {
+    try {
+      return await forwardMethod(request, message, ctx);
+    } catch (error) {
+      // What neither has is told by what rides here.
+      if (!(error instanceof ProtocolError) || error.code !== ProtocolErrorCode.InvalidParams || ours)
+        throw error;
+      if (await namesOwn(request, name, ctx)) throw error;
+    }
+  }
+  if ('error' in answer) throw new ProtocolError(answer.error.code, answer.error.message);
+  return { ...answer };
+}
+
+async function hasPrompts({ session }: GatewayRequest): Promise<boolean> {
+  return (await session.upstream.facts(session.deadline())).capabilities.prompts !== undefined;
+}
+
+async function active({ session }: GatewayRequest) {
+  return (await session.riding(await session.shown(await session.known()))).active;
+}
+
+async function namesOwn(request: GatewayRequest, name: string, ctx: ServerContext): Promise<boolean> {
+  let cursor: unknown;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const message = { jsonrpc: '2.0' as const, id: 0, method: 'prompts/list', params };
+    const { prompts, nextCursor } = await forwardMethod(request, message, ctx);
+    if (Array.isArray(prompts) && prompts.some((prompt: { name?: unknown }) => prompt?.name === name))
+      return true;
+    if (typeof nextCursor !== 'string') return false;
+    cursor = nextCursor;
+  }
+  return false;
+}

@@ -1,0 +1,135 @@
+import {
+  type JSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+  Server,
+  type ServerCapabilities,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { RegistryError } from '../../schema/errors.ts';
+import { composeListing, listingCap, POINTER } from '../../schema/listing.ts';
+import { composeInstructions } from '../../schema/riding/channels.ts';
+import { logged } from '../log.ts';
+import { LIST_CACHE, NO_CACHE } from '../mcp/cache.ts';
+import type { Caller } from '../mcp/caller.ts';
+import { readListing } from '../registry/listing.ts';
+import { forwardCall, forwardMethod } from './forward.ts';
+import type { Facts } from './kept.ts';
+import { getRidingPrompt, listRidingPrompts } from './prompts.ts';
+import type { ServerSession } from './session.ts';
+import { listShownTools } from './tools.ts';
+
+/** What the handlers of one request work with. */
+export interface GatewayRequest {
+  readonly session: ServerSession;
+  readonly caller: Caller;
+  /** Who calls, to tell one caller's requests from another's. */
+  readonly callerId: string;
+  /** `Mcp-Param-*`, as the caller sent them. */
+  readonly mirrored: Readonly<Record<string, string>>;
+}
+
+const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
+const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
+
+/** Everything that a handler may be there for; what the server really offers is said in the handshake. */
+const ALL: ServerCapabilities = { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} };
+
+/**
+ * The MCP server of one request to `/mcp/<server>`. Lists of tools and prompts are made here, since skills ride on them;
+ * calls pass with what the manifest changes; every other method passes as it is, known here or not.
+ */
+export async function buildGateway(request: GatewayRequest, methods: readonly string[]): Promise<Server> {
+  const shaken = methods.some((method) => HANDSHAKES.includes(method));
+  const { instructions, facts } = shaken ? await handshake(request) : { instructions: '', facts: null };
+  const { name } = request.session.server;
+  const server = new Server(facts?.serverInfo ?? { name, version: '0' }, {
+    instructions,
+    supportedProtocolVersions: [...REVISIONS],
+    capabilities: facts ? offered(facts.capabilities) : shaken ? { tools: {}, prompts: {} } : ALL,
+    cacheHints: {
+      'server/discover': NO_CACHE,
+      'tools/list': LIST_CACHE,
+      'prompts/list': LIST_CACHE,
+    },
+  });
+  // The SDK would answer this by itself, and the server never hear of it.
+  server.removeRequestHandler('logging/setLevel');
+  server.fallbackRequestHandler = (message, ctx) => told(() => answer(request, message, ctx));
+  return server;
+}
+
+function answer(request: GatewayRequest, message: JSONRPCRequest, ctx: ServerContext): Promise<Result> {
+  switch (message.method) {
+    case 'tools/list':
+      return listShownTools(request);
+    case 'tools/call':
+      return forwardCall(request, message, ctx);
+    case 'prompts/list':
+      return listRidingPrompts(request, message, ctx);
+    case 'prompts/get':
+      return getRidingPrompt(request, message, ctx);
+    default:
+      return forwardMethod(request, message, ctx);
+  }
+}
+
+/** What a server may not have said by itself: nothing here tells of changes, for nothing outlives a request. */
+function offered({ tools: _, prompts: __, resources, ...rest }: ServerCapabilities): ServerCapabilities {
+  return {
+    ...rest,
+    tools: { listChanged: false },
+    prompts: { listChanged: false },
+    ...(resources ? { resources: { ...resources, subscribe: false, listChanged: false } } : {}),
+  };
+}
+
+/** The channels of riding.md 7.1 between the pointer and the block. A server that is down is no reason to say nothing. */
+async function handshake({ session, caller }: GatewayRequest): Promise<{
+  instructions: string;
+  facts: Facts | null;
+}> {
+  const { ctx, manifest, upstream } = session;
+  const facts = await orNull(upstream.facts(session.deadline()));
+  const listed = await orNull(session.known());
+  const shown = await session.shown(listed ?? { tools: [], leftOut: [], staleSince: null });
+  const channels = {
+    banner: await session.banner(shown),
+    upstream: facts?.instructions,
+    operator: manifest.instructions,
+  };
+  const before = composeInstructions(channels).length + 2;
+  const cap = Math.max(0, listingCap(caller.client, 'instructions') - before);
+  const told = await readListing(ctx, caller);
+  const listing = composeListing({ ...told, cap: Math.max(cap, POINTER.length), channel: 'instructions' });
+  const points = listing.startsWith(POINTER);
+  return {
+    facts,
+    instructions: composeInstructions({
+      ...channels,
+      pointer: points ? POINTER : '',
+      listing: points ? listing.slice(POINTER.length).trimStart() : listing,
+    }),
+  };
+}
+
+async function orNull<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof RegistryError && error.code === 'unavailable') return null;
+    throw error;
+  }
+}
+
+/** What went wrong, as the protocol says it: the server's own errors as they are, ours by their sentence. */
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    const refusal = error instanceof RegistryError ? error : logged(error);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, refusal.message);
+  }
+}

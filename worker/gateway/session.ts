@@ -1,0 +1,146 @@
+import type { Tool } from '@modelcontextprotocol/server';
+import { RegistryError } from '../../schema/errors.ts';
+import { modeBanner, toolGroups } from '../../schema/riding/channels.ts';
+import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
+import { asksGraph } from '../../schema/riding/gate.ts';
+import { evaluate } from '../../schema/riding/gates.ts';
+import { type GraphMapping, graphTool } from '../../schema/riding/graph.ts';
+import type { Manifest } from '../../schema/riding/manifest.ts';
+import type { RidingSkill } from '../../schema/riding/skill.ts';
+import type { Context } from '../registry/context.ts';
+import { keepTools, type OpenedServer } from '../registry/riding-source.ts';
+import { probeGraph } from './graph-probe.ts';
+import { type Kept, keptOf, type Resolved } from './kept.ts';
+import { resolveSkills } from './layers.ts';
+import { LOADER, type ShownTools, shownTools } from './shown-tools.ts';
+import { listUpstreamTools, usable } from './tool-list.ts';
+import { type Target, Upstream } from './upstream.ts';
+
+/** A list that takes longer is not waited for: the last good one stands in. */
+const LIST_DEADLINE_MS = 10_000;
+
+/** The tools that a server lists now, or listed last. */
+export interface Listed {
+  readonly tools: readonly Tool[];
+  readonly leftOut: readonly string[];
+  /** When it listed them, milliseconds, where it does not answer now. */
+  readonly staleSince: number | null;
+}
+
+/** What rides in one request. */
+export interface Riding extends Resolved {
+  readonly active: readonly RidingSkill[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** One server in one request: what is asked of it is asked once, however many messages want it. */
+export class ServerSession {
+  readonly ctx: Context;
+  readonly server: OpenedServer;
+  readonly manifest: Manifest;
+  readonly upstream: Upstream;
+  readonly kept: Kept;
+  readonly #deadline: number;
+  #listed: Promise<Listed> | null = null;
+
+  constructor(
+    ctx: Context,
+    server: OpenedServer,
+    {
+      manifest,
+      target,
+      deadline = LIST_DEADLINE_MS,
+    }: { manifest: Manifest; target: Target; deadline?: number },
+  ) {
+    this.ctx = ctx;
+    this.server = server;
+    this.manifest = manifest;
+    this.kept = keptOf(server);
+    this.upstream = new Upstream(target, this.kept);
+    this.#deadline = deadline;
+  }
+
+  /** When the server has to have answered what is no call of a tool. */
+  deadline(): AbortSignal {
+    return AbortSignal.timeout(this.#deadline);
+  }
+
+  /** Its tools, as it lists them now; else as it listed them last. @throws RegistryError `unavailable` without either */
+  listed(): Promise<Listed> {
+    this.#listed ??= this.#list();
+    return this.#listed;
+  }
+
+  /** Its tools without asking it again, where it has ever been asked. */
+  known(): Promise<Listed> {
+    if (this.#listed) return this.#listed;
+    const { tools } = this.server;
+    return tools ? Promise.resolve({ ...usable(tools), staleSince: null }) : this.listed();
+  }
+
+  shown({ tools }: Listed): Promise<ShownTools> {
+    return shownTools(tools, this.manifest, this.server.name);
+  }
+
+  /** The skills that are active for these tools. Asks for the graph where one of them wants to know. */
+  async riding(shown: ShownTools): Promise<Riding> {
+    const { skills, diagnostics } = await this.skills(shown);
+    const { graph, extensions } = this.manifest;
+    const facts = {
+      tools: namesOf(shown),
+      extensions,
+      graph:
+        graph && asksGraph(skills)
+          ? await probeGraph(this.upstream, this.kept, graph, {
+              tools: new Set(shown.upstreamNames.values()),
+              now: this.ctx.now(),
+              defer: (work) => this.ctx.defer(work),
+            })
+          : null,
+    };
+    const judged = evaluate(skills, facts);
+    return { skills, active: judged.active, diagnostics: [...diagnostics, ...judged.diagnostics] };
+  }
+
+  /** One skill per name, active or not. */
+  skills(shown: ShownTools): Promise<Resolved> {
+    const names = shown.tools.map(({ name }) => name);
+    return resolveSkills(this.ctx, this.server, this.manifest, names);
+  }
+
+  async banner(shown: ShownTools): Promise<string> {
+    const { graph } = this.manifest;
+    const { skills } = await this.skills(shown);
+    const groups = toolGroups({
+      tools: namesOf(shown),
+      skills,
+      loader: LOADER,
+      graphTool: graph && graphToolShown(graph, shown),
+    });
+    return modeBanner(graph ? 'graph' : 'bare', groups);
+  }
+
+  async #list(): Promise<Listed> {
+    const { name, tools: last, toolsAt } = this.server;
+    try {
+      const listed = await listUpstreamTools(this.upstream, name, this.deadline());
+      if (JSON.stringify(listed.tools) !== JSON.stringify(last))
+        this.ctx.defer(keepTools(this.ctx, this.server, [...listed.tools]));
+      return { ...listed, staleSince: null };
+    } catch (error) {
+      if (!(error instanceof RegistryError) || error.code !== 'unavailable' || !last) throw error;
+      return { ...usable(last), staleSince: toolsAt };
+    }
+  }
+}
+
+function namesOf({ tools }: ShownTools): ReadonlySet<string> {
+  return new Set([...tools.map(({ name }) => name), LOADER]);
+}
+
+/** By the name shown; by the server's own where it is hidden or not there. */
+function graphToolShown(mapping: GraphMapping, { upstreamNames }: ShownTools): string {
+  const own = graphTool(mapping, new Set(upstreamNames.values())) ?? mapping.tools[0] ?? '';
+  for (const [shown, upstream] of upstreamNames) if (upstream === own) return shown;
+  return own;
+}

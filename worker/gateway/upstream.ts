@@ -1,0 +1,254 @@
+import {
+  type AuthProvider,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  Client,
+  type ClientCapabilities,
+  type FetchLike,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCResultResponse,
+  PROTOCOL_VERSION_META_KEY,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { RegistryError } from '../../schema/errors.ts';
+import { newId } from '../registry/random.ts';
+import type { Facts, Kept } from './kept.ts';
+import { EndedEarly, notAnswered } from './upstream-error.ts';
+
+const US = { name: 'repertoire', version: '0.1.0' } as const;
+
+/** How a server is reached, for one request of ours. */
+export interface Target {
+  readonly name: string;
+  readonly url: URL;
+  readonly fetch: FetchLike;
+  /** Of a credential that is a header. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of one that is a token that may have to be renewed. */
+  readonly authProvider: AuthProvider | undefined;
+}
+
+export type Outcome =
+  | { readonly result: Record<string, unknown> }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
+
+export interface Forwarding {
+  /** Ends the request there too. */
+  readonly signal: AbortSignal;
+  /** What the calling client can be asked for. */
+  readonly capabilities?: ClientCapabilities;
+  /** Parameters that the calling client mirrors in headers (`Mcp-Param-*`). */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Progress and logging while the request is under way. */
+  readonly onNotification?: (notification: JSONRPCNotification) => void;
+  /** Under which id the server knows the request. */
+  readonly onSent?: (id: string) => void;
+}
+
+/**
+ * A server, spoken to in whatever revision it knows. Nothing of it outlives the request but facts: which revision, what
+ * it offers, and the session of a server that keeps one. Requests and answers pass as they are.
+ */
+export class Upstream {
+  readonly #target: Target;
+  readonly #kept: Kept;
+
+  constructor(target: Target, kept: Kept) {
+    this.#target = target;
+    this.#kept = kept;
+  }
+
+  /** What it offers; asked at most once by an isolate. @throws RegistryError `unavailable` */
+  async facts(signal: AbortSignal): Promise<Facts> {
+    this.#kept.facts ??= await this.#negotiate(signal);
+    return this.#kept.facts;
+  }
+
+  /** One request there and back. @throws RegistryError `unavailable` when no answer comes */
+  async request(
+    method: string,
+    params: Record<string, unknown> | undefined,
+    forwarding: Forwarding,
+  ): Promise<Outcome> {
+    const facts = await this.facts(forwarding.signal);
+    try {
+      return await this.#exchange(facts, method, params, forwarding);
+    } catch (error) {
+      if (!sessionEnded(facts, error)) throw notAnswered(this.#target.name, error);
+    }
+    // A session that has ended answered nothing, so nothing is done twice.
+    if (this.#kept.facts === facts) this.#kept.facts = null;
+    const again = await this.facts(forwarding.signal);
+    try {
+      return await this.#exchange(again, method, params, forwarding);
+    } catch (error) {
+      throw notAnswered(this.#target.name, error);
+    }
+  }
+
+  /** Tells it that a request is not waited for any more. */
+  async cancel(id: string): Promise<void> {
+    const facts = this.#kept.facts;
+    if (facts?.era.type !== 'legacy') return;
+    await this.#tell(facts, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+  }
+
+  async #negotiate(signal: AbortSignal): Promise<Facts> {
+    const client = new Client(US, { capabilities: {}, versionNegotiation: { mode: 'auto' } });
+    const transport = this.#transport(undefined, undefined);
+    const stop = () => void transport.close();
+    signal.addEventListener('abort', stop);
+    try {
+      await client.connect(transport, { signal });
+      return factsOf(client, transport.sessionId);
+    } catch (error) {
+      throw notAnswered(this.#target.name, signal.aborted ? signal.reason : error);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await client.close();
+    }
+  }
+
+  async #exchange(
+    facts: Facts,
+    method: string,
+    params: Record<string, unknown> | undefined,
+    { signal, capabilities = {}, headers = {}, onNotification, onSent }: Forwarding,
+  ): Promise<Outcome> {
+    signal.throwIfAborted();
+    const { era } = facts;
+    // Clients count from one each, and a session may be shared by several.
+    const id = newId();
+    const message = {
+      jsonrpc: '2.0' as const,
+      id,
+      method,
+      params: era.type === 'modern' ? enveloped(params, era.version, capabilities) : (params ?? {}),
+    };
+    const transport = this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    transport.onmessage = (received: JSONRPCMessage) => {
+      if ('method' in received) {
+        if (!('id' in received)) onNotification?.(received);
+        else void transport.send(refusalOf(received)).catch(() => undefined);
+      } else if (received.id === id) resolve(outcomeOf(received));
+    };
+    const stop = () => {
+      if (era.type === 'legacy') void this.cancel(id).catch(() => undefined);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop);
+    try {
+      await transport.start();
+      onSent?.(id);
+      transport.send(message, { headers, onRequestStreamEnd: () => reject(new EndedEarly()) }).catch(reject);
+      return await promise;
+    } catch (error) {
+      const told = toldInBody(error);
+      if (told) return told;
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await transport.close();
+    }
+  }
+
+  async #tell({ era }: Facts, notification: JSONRPCNotification): Promise<void> {
+    const transport = this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
+    await transport.start();
+    try {
+      await transport.send(notification);
+    } finally {
+      await transport.close();
+    }
+  }
+
+  #transport(version: string | undefined, session: string | undefined): StreamableHTTPClientTransport {
+    const { url, headers, authProvider, fetch } = this.#target;
+    return new StreamableHTTPClientTransport(url, {
+      requestInit: { headers: { ...headers } },
+      fetch: withoutStandingStream(fetch),
+      onInsufficientScope: 'throw',
+      ...(authProvider === undefined ? {} : { authProvider }),
+      ...(version === undefined ? {} : { protocolVersion: version }),
+      ...(session === undefined ? {} : { sessionId: session }),
+    });
+  }
+}
+
+/** A stream for whatever the server may want to say some day would outlive the request; only a broken one is resumed. */
+function withoutStandingStream(fetch: FetchLike): FetchLike {
+  return async (url, init) => {
+    if (init?.method === 'GET' && !new Headers(init.headers).has('last-event-id'))
+      return new Response(null, { status: 405 });
+    return fetch(url, init);
+  };
+}
+
+function factsOf(client: Client, session: string | undefined): Facts {
+  const discover = client.getDiscoverResult();
+  const version = client.getNegotiatedProtocolVersion() ?? '';
+  return {
+    capabilities: client.getServerCapabilities() ?? {},
+    serverInfo: client.getServerVersion(),
+    instructions: client.getInstructions(),
+    era: discover ? { type: 'modern', version, discover } : { type: 'legacy', version, session },
+  };
+}
+
+function enveloped(
+  params: Record<string, unknown> | undefined,
+  version: string,
+  capabilities: ClientCapabilities,
+): Record<string, unknown> {
+  const meta = (params?._meta ?? {}) as Record<string, unknown>;
+  return {
+    ...params,
+    _meta: {
+      ...meta,
+      [PROTOCOL_VERSION_META_KEY]: version,
+      [CLIENT_CAPABILITIES_META_KEY]: capabilities,
+      [CLIENT_INFO_META_KEY]: US,
+    },
+  };
+}
+
+function outcomeOf(response: JSONRPCResultResponse | JSONRPCErrorResponse): Outcome {
+  return 'result' in response ? { result: response.result } : { error: response.error };
+}
+
+/** We offer nothing that a server could ask for, save a sign of life. */
+function refusalOf({ id, method }: { id: string | number; method: string }): JSONRPCMessage {
+  return method === 'ping'
+    ? { jsonrpc: '2.0', id, result: {} }
+    : { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } };
+}
+
+/** A JSON-RPC error may come with an HTTP status of its own, such as 404 for a method that is not there. */
+function toldInBody(error: unknown): Outcome | null {
+  if (!(error instanceof SdkHttpError)) return null;
+  const { text } = error.data as { text?: unknown };
+  if (typeof text !== 'string' || !text.startsWith('{')) return null;
+  try {
+    const { error: told } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    if (typeof told?.code !== 'number' || typeof told.message !== 'string') return null;
+    return told.code === -32601 || told.code === -32602 ? { error: told as never } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** 404 by the specification; some servers answer 400. */
+function sessionEnded({ era }: Facts, error: unknown): boolean {
+  if (era.type !== 'legacy' || era.session === undefined || !(error instanceof SdkHttpError)) return false;
+  const { status } = error.data as { status?: unknown };
+  return status === 404 || status === 400;
+}
+
+/** What the server answered as an error, where nobody is there to be told it as such. */
+export function rejected(name: string, method: string, { code }: { readonly code: number }): RegistryError {
+  return new RegistryError('unavailable', `The server ${name} refuses ${method} (JSON-RPC error ${code}).`);
+}
