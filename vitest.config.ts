@@ -1,8 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The OAuth library imports a base class of the platform; nothing in Node makes use of it.
+  resolve: {
+    alias: { 'cloudflare:workers': fileURLToPath(new URL('test/cloudflare-workers.ts', import.meta.url)) },
+  },
   test: {
     include: ['test/**/*.test.ts'],
+    server: { deps: { inline: ['@cloudflare/workers-oauth-provider'] } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -2,8 +2,8 @@ import { Hono } from 'hono';
 import { RegistryError } from '../schema/errors.ts';
 import { api } from './api/api.ts';
 import { methodNotAllowed, problem } from './api/problem.ts';
-import { MCP_SCOPES, METADATA_PATH } from './auth/challenge.ts';
 import { requireLoopback } from './auth/loopback.ts';
+import { oauth } from './auth/oauth-routes.ts';
 import { auth } from './auth/routes.ts';
 import { signIn } from './auth/sign-in-routes.ts';
 import { assets } from './dashboard/assets.ts';
@@ -39,28 +39,16 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   }
 
   app.route('/api/v1', api);
-  app.route('/auth', signIn);
   app.route('/auth', auth);
+  app.route('/auth', signIn);
   app.route('/mcp', mcp);
   app.route('/mcp', gateway);
-  for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`])
-    app.get(path, (c) => c.json(resourceMetadata(new URL(c.req.url).origin)));
+  app.route('/', oauth);
   app.route('/assets', assets);
   app.route('/', pages);
   app.get('/health', (c) => c.json({ status: 'ok' }));
   answerOtherMethods(app);
   return app;
-}
-
-/** RFC 9728 section 2. */
-function resourceMetadata(origin: string) {
-  return {
-    resource: `${origin}/mcp`,
-    resource_name: 'Repertoire',
-    scopes_supported: MCP_SCOPES,
-    bearer_methods_supported: ['header'],
-    dpop_signing_alg_values_supported: ['ES256'],
-  };
 }
 
 function answerOtherMethods(app: Hono<AppEnv>): void {

@@ -6,6 +6,7 @@ import { sessionClaim } from './auth/session.ts';
 import type { SignIn } from './auth/sign-in.ts';
 import type { Assets } from './dashboard/assets.ts';
 import type { Database } from './db/client.ts';
+import type { PlatformFetch } from './gateway/outbound.ts';
 import { logged } from './log.ts';
 import type { Push } from './push/push.ts';
 import { Context, type Surroundings } from './registry/context.ts';
@@ -22,6 +23,8 @@ export interface Deps {
   readonly assets: Assets;
   /** Who else than a passkey lets people in. */
   readonly signIn: SignIn;
+  /** Reaches hosts elsewhere: public addresses only, which the platform sees to. */
+  readonly outbound: PlatformFetch;
   /** Where a request comes from, in words for the person who lets a device in. */
   readonly place: (request: Request) => string;
   /** What the credentials of other MCP servers are kept in, and which of them may be called. */
@@ -45,7 +48,7 @@ export async function callerOf(c: Call<AppEnv>): Promise<Context> {
 
 /** As {@link callerOf}, where no browser's cookie opens the door. */
 export async function programOf(c: Call<AppEnv>): Promise<Context> {
-  return new Context(surroundings(c), await authenticate(c.req.raw, c.var.deps.nonces));
+  return new Context(surroundings(c), await authenticate(c.req.raw, c.var.deps));
 }
 
 /** The device key that signed a request which carries no token yet. */

@@ -7,28 +7,36 @@ import { assets } from './assets.ts';
 import { createNonces } from './auth/nonce.ts';
 import { signInOf } from './auth/sign-in.ts';
 import { openDatabase } from './db/client.ts';
+import type { Deps } from './deps.ts';
 import type { Env } from './env.ts';
 import { createPush } from './push/push.ts';
+import { purgeOAuth } from './registry/oauth-purge.ts';
 import { createVault } from './registry/vault.ts';
 
 export { Doorbell } from './push/doorbell.ts';
 
 const SECRET_LENGTH = 32;
 
+let deps: Deps | null = null;
 let app: ReturnType<typeof createApp> | null = null;
 
 export default {
   async fetch(request, env, ctx) {
     try {
-      app ??= open(env);
+      deps ??= open(env);
+      app ??= createApp(deps);
     } catch (error) {
       return problem(error, request);
     }
     return app.fetch(request, undefined, ctx);
   },
+  async scheduled(_, env) {
+    deps ??= open(env);
+    await purgeOAuth(deps.db, deps.now());
+  },
 } satisfies ExportedHandler<Env>;
 
-function open(env: Env): ReturnType<typeof createApp> {
+function open(env: Env): Deps {
   const { SECRET_KEY = '', LIBSQL, DOORBELL } = env;
   if (SECRET_KEY.length < SECRET_LENGTH) {
     throw new RegistryError(
@@ -37,7 +45,7 @@ function open(env: Env): ReturnType<typeof createApp> {
     );
   }
   const now = () => Date.now();
-  return createApp({
+  return {
     db: openDatabase(createClient(databaseConfig(env))),
     now,
     push: createPush(DOORBELL),
@@ -45,10 +53,11 @@ function open(env: Env): ReturnType<typeof createApp> {
     assets,
     // The platform's fetch insists on being called by itself.
     signIn: signInOf(env, (url, init) => fetch(url, init)),
+    outbound: (url, init) => fetch(url, init),
     place: LIBSQL ? () => 'this computer' : placeOf,
     servers: { vault: createVault(SECRET_KEY), loopback: env.LOOPBACK_SERVERS === '1' },
     loopbackOnly: LIBSQL !== undefined,
-  });
+  };
 }
 
 function databaseConfig({

@@ -1,10 +1,8 @@
 import type { RegistryError } from '../../schema/errors.ts';
+import { metadataUrl, resourceOf } from './resource.ts';
 
 /** What an MCP client is let to ask for. */
 export const MCP_SCOPES = ['skills:read', 'skills:write'] as const;
-
-/** Where the metadata of `/mcp` as a protected resource is (RFC 9728 section 3.1). */
-export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /**
  * `WWW-Authenticate` of a 401 or 403: which credentials would do (RFC 6750 section 3, RFC 9449 section 7.1, RFC 9728
@@ -37,7 +35,7 @@ export function challenge({ code, details }: RegistryError, request: Request): s
 }
 
 function metadataOf({ url }: Request): { resource_metadata: string } {
-  return { resource_metadata: `${new URL(url).origin}${METADATA_PATH}/mcp` };
+  return { resource_metadata: metadataUrl(resourceOf(url) ?? `${new URL(url).origin}/mcp`) };
 }
 
 function scheme(name: string, parameters: Record<string, string | undefined>): string {

@@ -11,8 +11,10 @@ import { createNonces } from '../../../worker/auth/nonce.ts';
 import type { SignIn } from '../../../worker/auth/sign-in.ts';
 import { type Database, openDatabase } from '../../../worker/db/client.ts';
 import { accounts, tokens } from '../../../worker/db/tables.ts';
+import type { Deps } from '../../../worker/deps.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { migrateDatabase } from '../../../worker/local/migrate.ts';
+import type { Bell } from '../../../worker/push/bell.ts';
 import { newId, newSecret } from '../../../worker/registry/random.ts';
 import { createVault } from '../../../worker/registry/vault.ts';
 import { readAssets } from '../dashboard/assets.ts';
@@ -20,10 +22,11 @@ import { type ProofParts, TestDevice } from '../device.ts';
 
 export const ORIGIN = 'http://localhost:8787';
 
+const NO_NETWORK = () => Promise.reject(new Error('nothing is to be fetched'));
 const NO_SIGN_IN: SignIn = {
   oidc: null,
   access: null,
-  fetch: () => Promise.reject(new Error('nothing is to be fetched')),
+  fetch: NO_NETWORK,
 };
 
 export interface Call {
@@ -50,9 +53,11 @@ export interface TestApi {
   db: Database;
   clock: { now: number };
   /** What the push room was told, and which devices it says are connected. */
-  push: { told: unknown[]; online: string[]; notify(event: unknown): Promise<void> };
+  push: { told: unknown[]; online: string[]; older: Bell | null; notify(event: unknown): Promise<void> };
   /** Requests that reached the database, and every answer's text. */
   seen: { trips: number; texts: string[] };
+  /** Carries each request to the database: a test may lose it, or its answer. */
+  database: { send(send: () => Promise<Response>): Promise<Response> };
   addAccount(): Promise<string>;
   token(scopes?: readonly Scope[], account?: string): Promise<string>;
   /** A device paired by a token of the account, through the API. */
@@ -66,18 +71,21 @@ export interface TestApi {
 export async function openTestApi({
   loopbackOnly = false,
   signIn = NO_SIGN_IN,
+  outbound = NO_NETWORK,
 }: {
   loopbackOnly?: boolean;
   signIn?: SignIn;
+  outbound?: Deps['outbound'];
 } = {}): Promise<TestApi> {
   const folder = await mkdtemp(join(tmpdir(), 'repertoire-api-'));
   const hrana = createHrana({ file: join(folder, 'registry.db') });
   const seen = { trips: 0, texts: [] as string[] };
+  const database: TestApi['database'] = { send: (send) => send() };
   const client = createClient({
     url: 'http://libsql',
     fetch: (request: Request) => {
       seen.trips++;
-      return hrana.fetch(request);
+      return database.send(() => hrana.fetch(request));
     },
   });
   const deferred: Promise<unknown>[] = [];
@@ -96,6 +104,7 @@ export async function openTestApi({
   const push = {
     told: [] as unknown[],
     online: [] as string[],
+    older: null as Bell | null,
     notify: async (event: unknown) => void push.told.push(event),
   };
   const nonces = createNonces('a secret key of more than 32 characters', now);
@@ -105,10 +114,12 @@ export async function openTestApi({
     nonces,
     assets: readAssets(),
     signIn,
+    outbound,
     push: {
       notify: (event) => push.notify(event),
       online: async () => push.online,
       connect: async (accountId, bell) => Response.json({ accountId, bell }),
+      contested: async () => push.older,
     },
     servers: { vault: createVault('a secret key of more than 32 characters'), loopback: true },
     place: () => 'a test',
@@ -191,5 +202,5 @@ export async function openTestApi({
     return Object.assign(device, { id: paired.device as string });
   }
 
-  return { app, db, clock, push, seen, addAccount, token, pair, call, settle };
+  return { app, db, clock, push, seen, database, addAccount, token, pair, call, settle };
 }
