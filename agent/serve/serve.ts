@@ -58,6 +58,8 @@ export async function runServe(options: ServeOptions): Promise<void> {
   const ended = Promise.withResolvers<void>();
   const sessions = new Set<Session>();
   let opening: JSONRPCRequest | null = null;
+  /** Resources whose changes the client listens to; listening may be the first thing that it does. */
+  const listened = new Set<string>();
   let row: ClientRow | null = null;
   const readCaller = callerReader(env);
 
@@ -67,7 +69,8 @@ export async function runServe(options: ServeOptions): Promise<void> {
       opening = message;
       row = readCaller(message).client;
       if (message.method === 'subscriptions/listen') {
-        for (const session of sessions) session.follow(resourcesOf(message));
+        for (const uri of resourcesOf(message)) listened.add(uri);
+        for (const session of sessions) session.follow(listened);
       }
     },
     onClose: ended.resolve,
@@ -80,6 +83,7 @@ export async function runServe(options: ServeOptions): Promise<void> {
         const started = { project, reach, caller, client: () => row, version, said, log, report };
         const session = await startSession(started);
         sessions.add(session);
+        session.follow(listened);
         return session.server;
       } catch (error) {
         const { message } = error as Error;

@@ -39,7 +39,7 @@ export interface SessionOptions {
 export interface Session {
   readonly server: Server;
   /** The client listens to changes of these resources. */
-  follow(uris: readonly string[]): void;
+  follow(uris: Iterable<string>): void;
   /** Ends the server behind as well. */
   close(): Promise<void>;
 }
@@ -159,33 +159,32 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     return closing;
   }
 
-  function answer({ method, params = {} }: Asked, context: ServerContext): Promise<Result> {
-    switch (method) {
+  function answer(request: Asked, context: ServerContext): Promise<Result> {
+    switch (request.method) {
       case 'tools/list':
         return listTools();
       case 'tools/call':
-        return callTool(params, context);
+        return callTool(request, context);
       case 'prompts/list':
         return listAllPrompts();
       case 'prompts/get':
-        return getOnePrompt(params, context);
+        return getOnePrompt(request, context);
       default:
-        return forward({ method, params }, context);
+        return forward(request, context);
     }
   }
 
   /** To the server, with what the newer revision keeps apart from the parameters. */
-  async function forward({ method, params = {} }: Asked, { mcpReq }: ServerContext): Promise<Result> {
+  async function forward(request: Asked, { mcpReq }: ServerContext): Promise<Result> {
     const { envelope, inputResponses, signal } = mcpReq;
     const level = (envelope as Params | undefined)?.['io.modelcontextprotocol/logLevel'];
     if (typeof level === 'string' && !sameRevision) {
       levelAsked = true;
       await upstream.setLevel(level);
     }
-    if (!modern || !sameRevision) {
-      return upstream.request({ method, ...(Object.keys(params).length > 0 && { params }) }, { signal });
-    }
+    if (!modern || !sameRevision) return upstream.request(request, { signal });
     levelAsked = true;
+    const { method, params } = request;
     const state = mcpReq.requestState();
     return upstream.request(
       {
@@ -194,7 +193,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
           ...params,
           ...(inputResponses !== undefined && { inputResponses }),
           ...(state !== undefined && { requestState: state }),
-          _meta: { ...(params._meta as Params | undefined), ...(envelope as Params | undefined) },
+          _meta: { ...(params?._meta as Params | undefined), ...(envelope as Params | undefined) },
         },
       },
       { signal },
@@ -209,10 +208,13 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     return { ...rest, ...(modern && NO_CACHE), tools };
   }
 
-  async function callTool(params: Params, context: ServerContext): Promise<Result> {
-    const asked = String(params.name);
+  async function callTool(request: Asked, context: ServerContext): Promise<Result> {
+    const { params } = request;
+    const asked = params?.name;
+    // What is no call that could be ours is the server's to refuse.
+    if (typeof asked !== 'string') return forward(request, context);
     const known = latest?.facts.tools.has(asked) ? latest : await look();
-    if (asked === known.loader) return callLoader((await look()).active, params.arguments);
+    if (asked === known.loader) return callLoader((await look()).active, params?.arguments);
     const own = known.upstreamNames.get(asked);
     if (own === undefined && known.served.has(asked)) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${asked}.`);
@@ -220,7 +222,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     const call = { method: 'tools/call', params: { ...params, name: own ?? asked } };
     try {
       const result = await forward(call, context);
-      if (asked !== manifest.overviewTool || !isBareCall(params.arguments as Params | undefined))
+      if (asked !== manifest.overviewTool || !isBareCall(params?.arguments as Params | undefined))
         return result;
       const banner = bannerOf(await look(), project);
       return prefixOverview(result as CallToolResult, { banner, prefix: manifest.overviewPrefix });
@@ -246,11 +248,11 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   }
 
   /** The server's own prompts come first: what it serves passes through. */
-  async function getOnePrompt(params: Params, context: ServerContext): Promise<Result> {
-    const asked = String(params.name);
+  async function getOnePrompt(request: Asked, context: ServerContext): Promise<Result> {
+    const asked = request.params?.name;
+    if (typeof asked !== 'string') return forward(request, context);
     const [{ entries }, view] = await Promise.all([upstreamPrompts(), look()]);
-    if (entries.some((prompt) => prompt.name === asked))
-      return forward({ method: 'prompts/get', params }, context);
+    if (entries.some((prompt) => prompt.name === asked)) return forward(request, context);
     const found = getPrompt(view.active, asked);
     if ('error' in found) throw new ProtocolError(found.error.code, found.error.message);
     return found;

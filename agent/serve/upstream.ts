@@ -11,6 +11,7 @@ import {
   SdkErrorCode,
   SdkHttpError,
   type ServerCapabilities,
+  StreamableHTTPClientTransport,
   type Tool,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
@@ -23,6 +24,9 @@ const MODERN = '2026-07-28';
 
 /** For a server that says nothing at all to a question of the newer revision. */
 const PROBE_MS = 3_000;
+
+/** For a server that is told that its session is over. */
+const GOODBYE_MS = 1_000;
 
 /** A list that goes on longer than this never ends. */
 const MOST_PAGES = 64;
@@ -175,6 +179,11 @@ export class Upstream {
   async close(): Promise<void> {
     this.#closed = true;
     const client = await this.#client?.catch(() => null);
+    const transport = client?.transport;
+    if (transport instanceof StreamableHTTPClientTransport) {
+      const soon = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
+      await Promise.race([transport.terminateSession().catch(() => {}), soon]);
+    }
     await client?.close();
   }
 

@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { Client, type ClientOptions } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { onTestFinished } from 'vitest';
+
+const ROOT = new URL('../../../', import.meta.url);
+export const NODE = fileURLToPath(new URL('node_modules/node/bin/node', ROOT));
+const MAIN = fileURLToPath(new URL('agent/main.ts', ROOT));
+
+/** A reference server's program. */
+export function program(name: 'memory' | 'everything' | 'filesystem'): string {
+  return fileURLToPath(new URL(`node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, ROOT));
+}
+
+/** A folder of this test's own. */
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'repertoire-serve-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+export interface Setup {
+  /** Keys of the manifest. */
+  manifest: Record<string, unknown>;
+  /** Files of the project layer, by name. */
+  skills?: Record<string, string>;
+  /** Where the manifest `server.yaml` lies; a new folder unless given. */
+  directory?: string;
+  client?: string;
+  era?: 'legacy' | 'modern';
+  env?: Record<string, string>;
+  options?: ClientOptions;
+  /** Called before the handshake. */
+  prepare?: (client: Client) => void;
+}
+
+/** Writes a manifest and its skills, and gives the manifest's path. */
+export function writeProject({ manifest, skills = {}, directory = folder() }: Setup): {
+  directory: string;
+  path: string;
+  /** The project layer's directory. */
+  own: string;
+} {
+  const path = join(directory, 'server.yaml');
+  const own = join(directory, 'server.skills');
+  writeFileSync(path, JSON.stringify(manifest));
+  if (Object.keys(skills).length > 0) mkdirSync(own, { recursive: true });
+  for (const [name, text] of Object.entries(skills)) writeFileSync(join(own, name), text);
+  return { directory, path, own };
+}
+
+export interface Started {
+  client: Client;
+  /** Process of the program that was started. */
+  pid: number;
+  /** What was written for the person so far. */
+  said: () => string;
+  /** Notifications so far, but for progress and log messages that a test waits for itself. */
+  heard: { method: string; params?: Record<string, unknown> }[];
+}
+
+/** A client on a program's standard input and output. */
+export async function start(
+  args: string[],
+  { client: name = 'test-client', era = 'legacy', env = {}, options = {}, prepare }: Partial<Setup> = {},
+): Promise<Started> {
+  const home = folder();
+  const transport = new StdioClientTransport({
+    command: NODE,
+    args,
+    env: { HOME: home, REPERTOIRE_STATE: join(home, 'state'), ...env },
+    stderr: 'pipe',
+  });
+  let said = '';
+  (transport.stderr as Readable).setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
+  const client = new Client({ name, version: '1.2.3' }, { ...options, versionNegotiation: { mode } });
+  const heard: Started['heard'] = [];
+  client.fallbackNotificationHandler = async (notification) => {
+    heard.push(notification);
+  };
+  prepare?.(client);
+  onTestFinished(() => client.close());
+  try {
+    await client.connect(transport);
+  } catch (error) {
+    throw new Error(said === '' ? String(error) : said, { cause: error });
+  }
+  return { client, pid: transport.pid as number, said: () => said, heard };
+}
+
+/** A client of `repertoire serve`. */
+export async function serve(setup: Setup): Promise<Started & ReturnType<typeof writeProject>> {
+  const project = writeProject(setup);
+  return { ...(await start([MAIN, 'serve', project.path], setup)), ...project };
+}
+
+/** Runs the command and gives what it printed. */
+export async function run(
+  args: string[],
+  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const { execFile } = await import('node:child_process');
+  return new Promise((resolve) => {
+    const home = folder();
+    const child = execFile(
+      NODE,
+      [MAIN, ...args],
+      { cwd, env: { ...process.env, HOME: home, REPERTOIRE_STATE: join(home, 'state'), ...env } },
+      (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+}
+
+/** A skill file. */
+export function skillFile(keys: Record<string, unknown>, body = 'Do it so.\n'): string {
+  const lines = Object.entries(keys).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  return `---\n${lines.join('\n')}\n---\n${body}`;
+}
