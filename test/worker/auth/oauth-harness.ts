@@ -1,4 +1,8 @@
 import { afterEach, vi } from 'vitest';
+import type { AccountEvent } from '../../../schema/account.ts';
+import { sha256 } from '../../../schema/digest.ts';
+import { listEvents } from '../../../worker/registry/account-events.ts';
+import { Context } from '../../../worker/registry/context.ts';
 import { newSecret } from '../../../worker/registry/random.ts';
 import { type Answer, type Call, ORIGIN, openTestApi } from '../api/harness.ts';
 import { headersOf, MODERN } from '../mcp/harness.ts';
@@ -27,7 +31,8 @@ afterEach(() => void vi.useRealTimers());
 export async function openTestOAuth(options: Parameters<typeof openTestApi>[0] = {}) {
   const api = await openTestApi(options);
   vi.useFakeTimers({ toFake: ['Date'], now: api.clock.now });
-  const person = await signedIn(api);
+  const browser = await signedIn(api);
+  const person = { ...browser, hash: await sha256(browser.secret) };
 
   function pass(ms: number): void {
     api.clock.now += ms;
@@ -142,6 +147,16 @@ export async function openTestOAuth(options: Parameters<typeof openTestApi>[0] =
     return { client, tokens };
   }
 
+  /** The person's side of the registry. */
+  function personal(): Context {
+    const around = { db: api.db, now: () => api.clock.now, notify: api.push.notify, defer: () => undefined };
+    return new Context(around, { type: 'session', hash: person.hash });
+  }
+
+  async function events(type: AccountEvent['type']): Promise<AccountEvent[]> {
+    return (await listEvents(personal())).events.filter((event) => event.type === type);
+  }
+
   /** Calls a tool of `/mcp`. */
   function tool(
     token: string,
@@ -165,7 +180,23 @@ export async function openTestOAuth(options: Parameters<typeof openTestApi>[0] =
     });
   }
 
-  return { ...api, person, pass, post, register, ask, decide, approve, redeem, refresh, connect, tool, mcp };
+  return {
+    ...api,
+    person,
+    personal,
+    events,
+    pass,
+    post,
+    register,
+    ask,
+    decide,
+    approve,
+    redeem,
+    refresh,
+    connect,
+    tool,
+    mcp,
+  };
 }
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
