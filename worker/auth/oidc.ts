@@ -6,7 +6,7 @@ import type { OidcSettings, SignIn } from './sign-in.ts';
 const TIMEOUT_S = 10;
 
 /** What a browser is sent away with, and must come back with. All but the address stays here. */
-export interface OidcRequest {
+interface OidcRequest {
   readonly url: URL;
   readonly state: string;
   readonly nonce: string;
