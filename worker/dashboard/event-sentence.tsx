@@ -20,7 +20,7 @@ export function EventSentence({ event: { type, details } }: { event: AccountEven
   );
   switch (type) {
     case 'owner_made':
-      return <>The account got its owner, {from}.</>;
+      return <>This account got its owner, {from}.</>;
     case 'signed_in':
       return (
         <>

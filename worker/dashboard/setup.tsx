@@ -20,7 +20,7 @@ export function setupPage(): Page {
         <form id="make">
           <div id="account-field" hidden>
             <label for="account-name">What shall your account be called?</label>
-            <input id="account-name" name="account" maxlength={100} autocomplete="nickname" />
+            <input id="account-name" name="account" required maxlength={100} autocomplete="nickname" />
           </div>
           <label for="passkey-name">Name of this passkey</label>
           <input id="passkey-name" name="passkey" required maxlength={100} aria-describedby="passkey-hint" />

@@ -21,22 +21,19 @@ void attempt(the('#opening'), async () => {
       'This page needs the whole link that you were given, with everything after the #; open it again from where it was shown.';
     return;
   }
-  const { account, type } = await send('POST', '/auth/setup/options', { token });
+  const { name, type } = await send('POST', '/auth/setup/options', { token });
   the('#greeting').textContent = GREETINGS[/** @type {keyof typeof GREETINGS} */ (type)];
-  the('#account-field').hidden = account !== null;
-  const name = the('#passkey-name');
-  if (name instanceof HTMLInputElement) name.value = nameOfThisDevice();
-  const accountName = the('#account-name');
-  if (accountName instanceof HTMLInputElement) accountName.required = account === null;
+  the('#account-field').hidden = type === 'recovery';
+  input('#account-name').value = name;
+  input('#passkey-name').value = nameOfThisDevice();
   step('making');
 });
 
 onSubmit('#make', async (form) => {
   const { options } = await send('POST', '/auth/setup/options', { token });
-  const account = field(form, 'account');
   const { recovery_codes: codes } = await send('POST', '/auth/setup/finish', {
     token,
-    ...(account === '' ? {} : { account_name: account }),
+    account_name: field(form, 'account'),
     passkey_name: field(form, 'passkey'),
     response: await makePasskey(options),
   });
@@ -50,6 +47,11 @@ onSubmit('#add-second', async (form) => {
   await addPasskey(field(form, 'name'), send);
   location.assign('/account#passkeys');
 });
+
+/** @param {string} selector */
+function input(selector) {
+  return /** @type {HTMLInputElement} */ (the(selector));
+}
 
 /** @param {'making' | 'keeping' | 'second'} id */
 function step(id) {
