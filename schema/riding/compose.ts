@@ -78,7 +78,8 @@ export function composeTools<Tool extends RidingTool>(
     const form =
       loader !== null && (delivery === 'lazy' || (delivery === 'auto' && tooLong)) ? 'lazy' : 'eager';
     const texts = skills.map(form === 'lazy' ? lazy : eager);
-    const description = (base === '' ? texts : [base, ...texts]).join(BREAK);
+    // Joined with `+`, long texts are copied once, when the answer is written, instead of here as well.
+    const description = texts.reduce((whole, text) => (whole === '' ? text : whole + BREAK + text), base);
     rides.push({
       tool: tool.name,
       skills: skills.map((skill, index) => ({
@@ -116,17 +117,11 @@ function marker(skill: RidingSkill): string {
 /** One skill's text; `loader` is the tool that loads the method in its place, null to have the method itself. */
 function block(skill: RidingSkill, loader: string | null): string {
   const routing = trimWhiteSpace(skill.description);
-  const parts = [marker(skill)];
-  if (routing !== '') parts.push('## When to use', routing);
-  if (loader === null) {
-    parts.push('## Methodology');
-    if (skill.method !== '') parts.push(skill.method);
-  } else if (skill.method !== '') {
-    parts.push(
-      `Before you first use this tool, read the method: call \`${loader}\` with action "get" and name ${JSON.stringify(skill.name)}.`,
-    );
-  }
-  return parts.join(BREAK);
+  const head = marker(skill) + (routing === '' ? '' : `${BREAK}## When to use${BREAK}${routing}`);
+  const method = skill.method === '' ? '' : BREAK + skill.method;
+  if (loader === null) return `${head}${BREAK}## Methodology${method}`;
+  if (method === '') return head;
+  return `${head}${BREAK}Before you first use this tool, read the method: call \`${loader}\` with action "get" and name ${JSON.stringify(skill.name)}.`;
 }
 
 /** Which skills ride on which tool, looked up by the tool's name. */
