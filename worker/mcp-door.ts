@@ -47,3 +47,8 @@ function methodOf(message: unknown): string[] {
   const { method } = (message ?? {}) as { method?: unknown };
   return typeof method === 'string' ? [method] : [];
 }
+
+/** Parameters that a tool's schema marks `x-mcp-header` are repeated in headers (revision 2026-07-28). */
+export function mirroredBy(request: Request): Record<string, string> {
+  return Object.fromEntries([...request.headers].filter(([name]) => name.startsWith('mcp-param-')));
+}

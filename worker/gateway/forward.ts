@@ -36,7 +36,7 @@ export async function forwardMethod(
 /** `tools/call`: the loader is ours, everything else the server's under its own name. */
 export async function forwardCall(
   request: GatewayRequest,
-  { params = {} }: JSONRPCRequest,
+  params: Record<string, unknown>,
   ctx: ServerContext,
 ): Promise<Result> {
   const { session } = request;

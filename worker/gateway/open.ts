@@ -1,18 +1,30 @@
 import type { Deps } from '../deps.ts';
 import type { Context } from '../registry/context.ts';
-import { openServer } from '../registry/riding-source.ts';
+import { type OpenedServer, openServer } from '../registry/riding-source.ts';
 import { readManifest } from '../registry/servers.ts';
 import { createOutbound } from './outbound.ts';
 import { ServerSession } from './session.ts';
 import { targetOf } from './target.ts';
 
+type Ways = Pick<Deps, 'servers' | 'outbound'>;
+
 /** A server of the caller's, ready to be spoken to. Needs `skills:read`. @throws RegistryError `not_found` */
-export async function openSession(
+export async function openSession(ctx: Context, deps: Ways, name: string): Promise<ServerSession> {
+  return sessionOf(ctx, deps, await openServer(ctx, name));
+}
+
+/** `deadline`: milliseconds in which it has to list its tools. */
+export async function sessionOf(
   ctx: Context,
-  { servers, outbound }: Pick<Deps, 'servers' | 'outbound'>,
-  name: string,
+  { servers, outbound }: Ways,
+  server: OpenedServer,
+  deadline?: number,
 ): Promise<ServerSession> {
-  const server = await openServer(ctx, name);
   const target = await targetOf(server, servers.vault, createOutbound(outbound, servers));
-  return new ServerSession(ctx, server, { manifest: readManifest(server.manifest), target });
+  const manifest = readManifest(server.manifest);
+  return new ServerSession(ctx, server, {
+    manifest,
+    target,
+    ...(deadline === undefined ? {} : { deadline }),
+  });
 }

@@ -28,8 +28,7 @@ export async function previewServer(session: ServerSession, id: string | undefin
     stale: listed.staleSince !== null,
     clients: await Promise.all(
       clients.map(async (client) => {
-        const caller = { client, name: undefined, version: '', wsl: false };
-        const loader = await skillsTool(session.ctx, caller);
+        const { tool: loader } = await skillsTool(session.ctx, { client, wsl: false });
         const { tools, rides, diagnostics } = composed(
           session,
           [...shown.tools, loader],

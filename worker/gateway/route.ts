@@ -2,7 +2,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import { type AppEnv, programOf } from '../deps.ts';
 import { readCaller } from '../mcp/caller.ts';
-import { PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
+import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { cancelled } from './cancel.ts';
 import { openSession } from './open.ts';
 import { buildGateway } from './server.ts';
@@ -13,6 +13,7 @@ import { buildGateway } from './server.ts';
  */
 export const gateway = new Hono<AppEnv>();
 
+// The limit on the size of a message is that of `/mcp`, which holds for whatever is below.
 gateway.all('/:server', async (c) => {
   requireOwnOrigin(c.req.raw);
   const ctx = await programOf(c);
@@ -31,8 +32,3 @@ gateway.all('/:server', async (c) => {
   const handler = createMcpHandler(() => buildGateway(request, methods), { keepAliveMs: 0 });
   return handler.fetch(c.req.raw, { parsedBody: body });
 });
-
-/** Parameters that a tool's schema marks `x-mcp-header` are repeated there (revision 2026-07-28). */
-function mirroredBy(request: Request): Record<string, string> {
-  return Object.fromEntries([...request.headers].filter(([name]) => name.startsWith('mcp-param-')));
-}

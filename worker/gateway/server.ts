@@ -65,7 +65,7 @@ function answer(request: GatewayRequest, message: JSONRPCRequest, ctx: ServerCon
     case 'tools/list':
       return listShownTools(request);
     case 'tools/call':
-      return forwardCall(request, message, ctx);
+      return forwardCall(request, message.params ?? {}, ctx);
     case 'prompts/list':
       return listRidingPrompts(request, message, ctx);
     case 'prompts/get':

@@ -15,7 +15,7 @@ export async function listShownTools({ session, caller }: GatewayRequest): Promi
   const [listed, loader] = await Promise.all([session.listed(), skillsTool(session.ctx, caller)]);
   const shown = await session.shown(listed);
   const { active } = await session.riding(shown);
-  const { tools } = composed(session, [...shown.tools, loader], active, caller.client);
+  const { tools } = composed(session, [...shown.tools, loader.tool], active, caller.client);
   return { tools, ...staleMeta(listed.staleSince) };
 }
 

@@ -1,7 +1,11 @@
 import { createMcpHandler, preloadSchemas } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
+import { TOOLS } from '../../schema/tools.ts';
 import { type AppEnv, programOf } from '../deps.ts';
-import { PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
+import { cancelled } from '../gateway/cancel.ts';
+import { openMainSessions } from '../gateway/main.ts';
+import type { ServerSession } from '../gateway/session.ts';
+import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { noteClient } from '../registry/clients-seen.ts';
 import { sizeLimit } from '../size-limit.ts';
 import { readCaller } from './caller.ts';
@@ -43,8 +47,22 @@ mcp.all('/', async (c) => {
   // The handlers of a batch run side by side, and the credentials are to be looked up once.
   if (messages.length > 1) await ctx.enter();
 
-  const handler = createMcpHandler(() => buildServer({ ctx, caller, refusals }, methods), { keepAliveMs: 0 });
-  const answer = await finished(await handler.fetch(c.req.raw, { parsedBody: body }));
+  let opened: Promise<ServerSession[]> | null = null;
+  const servers = () => {
+    opened ??= openMainSessions(ctx, c.var.deps);
+    return opened;
+  };
+  if (methods.includes('notifications/cancelled')) {
+    for (const session of await servers())
+      for (const work of cancelled(session, ctx.actor.id, messages)) ctx.defer(work);
+  }
+  const session = { ctx, caller, refusals, servers, mirrored: mirroredBy(c.req.raw) };
+  const handler = createMcpHandler(() => buildServer(session, methods), { keepAliveMs: 0 });
+  // A server's answer streams through as it comes, so the caller has to be known before.
+  const streams = messages.some(callsServer);
+  if (streams) await servers();
+  const response = await handler.fetch(c.req.raw, { parsedBody: body });
+  const answer = streams ? response : await finished(response);
   refusals.raise();
   await ctx.enter();
   const { name, version } = caller;
@@ -53,7 +71,14 @@ mcp.all('/', async (c) => {
   return answer;
 });
 
-/** Every answer here ends by itself; read whole, its handlers are done and what refused them is known. */
+/** Whether a message calls a tool that is none of ours. */
+function callsServer(message: unknown): boolean {
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
+  const name = params?.name;
+  return method === 'tools/call' && typeof name === 'string' && !Object.hasOwn(TOOLS, name);
+}
+
+/** Every other answer ends by itself; read whole, its handlers are done and what refused them is known. */
 async function finished(response: Response): Promise<Response> {
   return response.body === null ? response : new Response(await response.arrayBuffer(), response);
 }

@@ -1,8 +1,20 @@
-import { McpServer, ProtocolError, ProtocolErrorCode, type Tool } from '@modelcontextprotocol/server';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import { RegistryError } from '../../schema/errors.ts';
 import { composeListing, listingCap } from '../../schema/listing.ts';
 import { SkillEditInput, SkillsInput } from '../../schema/tools.ts';
+import { forwardCall } from '../gateway/forward.ts';
+import { findMainTool, listMainTools, loadFromMain } from '../gateway/main.ts';
 import { readListing } from '../registry/listing.ts';
 import { LIST_CACHE, NO_CACHE } from './cache.ts';
+import { loadOwnSkill, rideOwnTools } from './own-riding.ts';
 import type { Session } from './session.ts';
 import { skillEdit } from './skill-edit.ts';
 import { skills } from './skills.ts';
@@ -45,9 +57,7 @@ export async function buildServer(session: Session, methods: readonly string[]):
   mcp.server.setRequestHandler('tools/list', () =>
     session.refusals.method(async () => ({ tools: await listTools(session) })),
   );
-  mcp.server.setRequestHandler('tools/call', ({ params }) =>
-    callTool(session, params.name, params.arguments ?? {}),
-  );
+  mcp.server.setRequestHandler('tools/call', (request, call) => callTool(session, request, call));
   attachSkills(mcp, session);
   return mcp;
 }
@@ -59,21 +69,44 @@ async function listing({ ctx, caller }: Session): Promise<string> {
 
 const SKILL_EDIT = definition('skill_edit');
 
-/** The tools that the caller's credential lets it use, always in one order. */
-async function listTools({ ctx, caller }: Session): Promise<Tool[]> {
-  const skills = await skillsTool(ctx, caller);
+/**
+ * The tools that the caller's credential lets it use, ours first, always in one order; then those of the servers that the
+ * account has switched into this list.
+ */
+async function listTools({ ctx, caller, servers }: Session): Promise<Tool[]> {
+  const { tool, mainServers } = await skillsTool(ctx, caller);
+  const others = mainServers === 0 ? [] : await listMainTools(await servers(), caller.client);
   const { readOnly } = await ctx.enter();
   ctx.require('skills:read');
-  return readOnly ? [skills] : [skills, SKILL_EDIT];
+  const own = rideOwnTools(readOnly ? [tool] : [tool, SKILL_EDIT], caller.client);
+  return [...own, ...others];
 }
 
-async function callTool({ ctx, refusals }: Session, name: string, args: unknown) {
+async function callTool(session: Session, { params }: CallToolRequest, call: ServerContext) {
+  const { ctx, caller, refusals, servers } = session;
+  const { name, arguments: args = {} } = params;
   switch (name) {
     case 'skills':
-      return refusals.tool(async () => skills(ctx, parseArguments(SkillsInput, args)));
+      return refusals.tool(() => readSkills(session, parseArguments(SkillsInput, args)));
     case 'skill_edit':
       return refusals.tool(async () => skillEdit(ctx, parseArguments(SkillEditInput, args)));
-    default:
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${name}.`);
+  }
+  const found = await refusals.method(async () => findMainTool(await servers(), name));
+  if (!found) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${name}.`);
+  const request = { session: found.session, caller, callerId: ctx.actor.id, mirrored: session.mirrored };
+  return forwardCall(request, { ...params, name: found.tool }, call) as Promise<CallToolResult>;
+}
+
+/** The account's items first; then the methods that ride on tools of this list without being items. */
+async function readSkills({ ctx, servers }: Session, input: SkillsInput): Promise<string> {
+  try {
+    return await skills(ctx, input);
+  } catch (error) {
+    const { action, name, path, start } = input;
+    if (!(error instanceof RegistryError) || error.code !== 'not_found') throw error;
+    if (action !== 'get' || name === undefined || path !== undefined) throw error;
+    const method = loadOwnSkill(name, start) ?? (await loadFromMain(await servers(), name, start));
+    if (method === null) throw error;
+    return method;
   }
 }

@@ -19,14 +19,18 @@ export function definition(name: keyof typeof TOOLS): Tool {
 
 const SKILLS = definition('skills');
 
-/** The tool `skills`, with the listing in its description where `instructions` may not bring it. */
-export async function skillsTool(ctx: Context, { client, ...caller }: Caller): Promise<Tool> {
-  if (!listsInTool(client)) return SKILLS;
-  const told = await readListing(ctx, { client, ...caller });
-  return {
-    ...SKILLS,
-    description: skillsDescription({ ...told, cap: listingCap(client, 'tool-description') }),
-  };
+/**
+ * The tool `skills`, with the listing in its description where `instructions` may not bring it; and how many servers are
+ * in the main list, null where nothing had to be read.
+ */
+export async function skillsTool(
+  ctx: Context,
+  { client, wsl }: Pick<Caller, 'client' | 'wsl'>,
+): Promise<{ tool: Tool; mainServers: number | null }> {
+  if (!listsInTool(client)) return { tool: SKILLS, mainServers: null };
+  const { mainServers, ...told } = await readListing(ctx, { client, wsl });
+  const description = skillsDescription({ ...told, cap: listingCap(client, 'tool-description') });
+  return { tool: { ...SKILLS, description }, mainServers };
 }
 
 /** A tool's arguments. @throws RegistryError `invalid_input` in words for a model */

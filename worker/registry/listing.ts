@@ -2,7 +2,7 @@ import { and, asc, count, eq, notInArray, sql } from 'drizzle-orm';
 import type { ClientRow } from '../../schema/clients.ts';
 import type { Kind } from '../../schema/item.ts';
 import { kindsLeftOut, type ListedItem, NAMED_MAX } from '../../schema/listing.ts';
-import { accounts, folderItems, folderReports, items } from '../db/tables.ts';
+import { accounts, folderItems, folderReports, items, servers } from '../db/tables.ts';
 import type { Context } from './context.ts';
 import { AS_WISHED } from './devices.ts';
 
@@ -13,6 +13,8 @@ export interface Listing {
   readonly items: ListedItem[];
   readonly totals: Record<Kind, number>;
   readonly guidelines: string;
+  /** How many servers have their tools in the main list. */
+  readonly mainServers: number;
 }
 
 interface Session {
@@ -29,7 +31,7 @@ interface Session {
 export async function readListing(ctx: Context, { client, wsl }: Session): Promise<Listing> {
   const active = and(eq(items.accountId, ctx.account), eq(items.state, 'active'));
   const device = ctx.device ?? sql`''`;
-  const [[account], skills, personas, counts, folders, exceptions] = await ctx.batch([
+  const [[account], skills, personas, counts, folders, exceptions, [main]] = await ctx.batch([
     ctx.db.select({ guidelines: accounts.guidelines }).from(accounts).where(eq(accounts.id, ctx.account)),
     firstNamed(ctx, 'skill'),
     firstNamed(ctx, 'persona'),
@@ -43,6 +45,10 @@ export async function readListing(ctx: Context, { client, wsl }: Session): Promi
       .from(folderItems)
       .innerJoin(items, eq(items.id, folderItems.itemId))
       .where(and(eq(folderItems.deviceId, device), notInArray(folderItems.state, [...AS_WISHED]), active)),
+    ctx.db
+      .select({ n: count() })
+      .from(servers)
+      .where(and(eq(servers.accountId, ctx.account), eq(servers.inMain, true))),
   ]);
   ctx.require('skills:read');
   const out = kindsLeftOut({ client, hasDevice: ctx.device !== null, wsl, folders });
@@ -58,6 +64,7 @@ export async function readListing(ctx: Context, { client, wsl }: Session): Promi
       persona: out.has('persona') ? listedPersonas.length : total('persona'),
     },
     guidelines: account?.guidelines ?? '',
+    mainServers: main?.n ?? 0,
   };
 }
 

@@ -45,7 +45,7 @@ export async function startMemory(folder: string): Promise<RunningUpstream> {
     const server = new McpServer({ name: 'memory', version: '1' }, { capabilities: { tools: {} } });
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => inner.callTool(params));
-    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+    const transport = new StreamableHTTPServerTransport();
     await server.connect(transport);
     await transport.handleRequest(request, response);
   });

@@ -33,7 +33,7 @@ test('tools come in one order, with every hint, and schemas that stay the same',
     openWorldHint: false,
   });
   expect(result.tools[0]._meta).toEqual({ 'anthropic/alwaysLoad': true });
-  expect(result.tools[1].description).toBe(TOOLS.skill_edit.description);
+  expect(result.tools[1].description.startsWith(TOOLS.skill_edit.description)).toBe(true);
   for (const i of [0, 1]) expect(result.tools[i].inputSchema).toEqual(first.tools[i].inputSchema);
   expect(result).toMatchObject({ ttlMs: 5000, cacheScope: 'private' });
 });
