@@ -101,7 +101,7 @@ async function refresh(request: TokenRequest, around: Around): Promise<Response>
     if (replaced !== undefined && replaced !== hash)
       also.push(exchangedStatement(db, { ...exchanged, hash: replaced, answer: null }));
     also.push(exchangedStatement(db, { ...exchanged, hash, answer: await seal(body, REPEATED, secret) }));
-  } else if (known && grant && oauth.refusal() === 'refresh_token_mismatch') {
+  } else if (known && isReplay(oauth, request, grant)) {
     ended = 'refresh_replayed';
     await store.delete(grantOf(token).key);
   }
@@ -122,6 +122,19 @@ function ask(oauth: OAuth, { issuer, form, contentType, authorization }: TokenRe
 /** What a client proves itself by: whoever repeats a refresh must come with the same. */
 function credentialsOf({ form, authorization }: TokenRequest): (string | null)[] {
   return [form.get('client_id'), form.get('client_secret'), authorization];
+}
+
+/** Whether a client came with a token of its own grant that is neither the latest nor the one before. */
+function isReplay(oauth: OAuth, request: TokenRequest, grant: StoredGrant | null): boolean {
+  return oauth.refusal() === 'refresh_token_mismatch' && clientIdOf(request) === grant?.clientId;
+}
+
+/** Of a client that the library has let through (RFC 6749 section 2.3.1). */
+function clientIdOf({ form, authorization }: TokenRequest): string | null {
+  const [, basic] = /^basic +(\S+)$/i.exec(authorization ?? '') ?? [];
+  if (basic === undefined) return form.get('client_id');
+  const [id = ''] = atob(basic).split(':');
+  return new URLSearchParams(`id=${id}`).get('id');
 }
 
 function tokenAnswer(body: string): Response {
