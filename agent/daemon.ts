@@ -46,6 +46,8 @@ export interface AgentStatus extends SyncStatus {
   cursor: string | null;
   /** Whether the socket to the doorbell is open. */
   listening: boolean;
+  /** When another machine took this one's place there with the same key. */
+  replaced_at: number | null;
   condition: Condition;
 }
 
@@ -67,7 +69,7 @@ const INTERVAL_MS = 5 * 60_000;
  * @throws NotPaired, StateError
  */
 export async function runDaemon(options: AgentOptions): Promise<Ended> {
-  const { signal, log, interval = INTERVAL_MS } = options;
+  const { signal, log, interval = INTERVAL_MS, now = Date.now } = options;
   return asAgent(options, async (agent) => {
     const { sync, registry, records } = agent;
     const watcher = watchPlaced(records, sync.hint);
@@ -97,8 +99,9 @@ export async function runDaemon(options: AgentOptions): Promise<Ended> {
       }).then(async (how) => {
         agent.listening = false;
         if (how === 'replaced') {
+          agent.replacedAt = now();
           const message =
-            'Another process listens as this device; changes are fetched on a timer from now on.';
+            'Another machine listens with the key of this device; changes are fetched on a timer from now on. "repertoire status" says what to do.';
           log({ level: 'warn', message });
         }
         // The pass that asks again finds out, and stops the writing.
@@ -134,6 +137,7 @@ interface Agent {
   registry: Registry;
   records: ReturnType<typeof openRecords>;
   listening: boolean;
+  replacedAt: number | null;
   afterPass: () => void;
   /** Ends it as the signal does. */
   stop: () => void;
@@ -205,6 +209,7 @@ async function asAgent<T>(
       registry,
       records,
       listening: false,
+      replacedAt: null,
       afterPass: () => {},
       stop: () => {},
       status: () => ({
@@ -215,6 +220,7 @@ async function asAgent<T>(
         device: device.device,
         cursor: mirror.cursor,
         listening: agent.listening,
+        replaced_at: agent.replacedAt,
         condition: readCondition(files),
       }),
     };

@@ -30,6 +30,8 @@ interface Status {
   agent: {
     running: boolean;
     listening: boolean;
+    /** When another machine took its place with the same key. */
+    replaced_at: number | null;
     /** Null, as is what follows, when it is too busy to answer. */
     pid: number | null;
     /** Up to which change this computer knows the registry. */
@@ -84,15 +86,19 @@ async function readStatus(cli: Cli): Promise<Status> {
     agent: {
       running: asked !== null,
       listening: agent?.listening ?? false,
+      replaced_at: agent?.replaced_at ?? null,
       pid: agent?.pid ?? null,
       cursor,
       behind: known ? Math.max(0, seqOf(registry.cursor as string) - seqOf(cursor)) : null,
       last_pass_at: agent?.last_pass_at ?? null,
       problem: agent?.problem ?? null,
     },
-    questions: [condition.unpaired, condition.rewound, condition.brake].flatMap((each) =>
-      each ? [each.message] : [],
-    ),
+    questions: [
+      ...[condition.unpaired, condition.rewound, condition.brake].flatMap((each) =>
+        each ? [each.message] : [],
+      ),
+      ...(device && agent?.replaced_at ? [twoMachines(device.name, agent.replaced_at)] : []),
+    ],
     folders: readHere({
       folders: presentFolders({ env, home, platform }, readSettings(state)),
       items: registry.items ?? [...mirror.items()],
@@ -100,6 +106,10 @@ async function readStatus(cli: Cli): Promise<Status> {
       isKnown: (id) => mirror.item(id) !== undefined,
     }),
   };
+}
+
+function twoMachines(name: string, since: number): string {
+  return `Another machine took this one's place with the same key ${ago(since, Date.now())}. Of two machines with one key one is a copy: "repertoire revoke ${name}" ends both, and each is paired anew.`;
 }
 
 /** Null when no agent runs; `silent` when one does and is too busy to say more. */
@@ -230,11 +240,20 @@ function progressOf(behind: number | null): string {
   return behind === 0 ? 'knows every change' : `${counted(behind, 'change')} behind`;
 }
 
-function agentLine({ running, listening, pid, last_pass_at }: Status['agent'], now: number): string {
+function agentLine(
+  { running, listening, replaced_at, pid, last_pass_at }: Status['agent'],
+  now: number,
+): string {
   if (!running) return 'not running; "repertoire run" starts it';
   if (pid === null) return 'running, and too busy to answer just now';
   const pass = last_pass_at === null ? 'no pass yet' : `last pass ${ago(last_pass_at, now)}`;
-  return `running (process ${pid}), ${listening ? 'listening for changes' : 'not connected just now'}, ${pass}`;
+  const ear =
+    replaced_at !== null
+      ? 'asking on a timer, since another machine listens in its place'
+      : listening
+        ? 'listening for changes'
+        : 'not connected just now';
+  return `running (process ${pid}), ${ear}, ${pass}`;
 }
 
 /** The home folder as `~`. */

@@ -11,6 +11,7 @@ import { openMirror } from '../../agent/mirror.ts';
 import { pair } from '../../agent/pairing.ts';
 import type { Registry } from '../../agent/registry.ts';
 import { changeSettings, forgetDevice, readCondition, rewindKey } from '../../agent/state.ts';
+import { AccountEventList } from '../../schema/account.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Local } from '../../worker/local/serve.ts';
 import { startRegistry, TestDevice, until } from './registry.ts';
@@ -413,18 +414,40 @@ describe('the state folder', () => {
     expect(text(ledger)).toBe('nonsense\n');
   });
 
-  it('of a device that was copied does not unpair the original', async () => {
+  it('check 28: of a device that was copied does not unpair the original; both are seen', async () => {
     const device = await TestDevice.pair(local);
     const copy = await TestDevice.pair(local);
     cpSync(device.files.key, copy.files.key);
     cpSync(device.files.device, copy.files.device);
     await device.start();
     await copy.start();
-    await until(() => device.log.some(({ message }) => /Another process listens/.test(message)));
+    await until(() => device.log.some(({ message }) => /Another machine listens/.test(message)));
     expect((await ask(device.options.paths.instance, { type: 'sync' })) as object).toMatchObject({
       online: true,
+      listening: false,
+      replaced_at: expect.any(Number),
       condition: { unpaired: null },
     });
+    expect((await ask(copy.options.paths.instance, { type: 'status' })) as object).toMatchObject({
+      listening: true,
+      replaced_at: null,
+    });
+    const { device: id } = JSON.parse(text(device.files.device)) as { device: string };
+    const seen = async () =>
+      (await owner.http.json('GET', '/api/v1/events', AccountEventList)).events.filter(
+        ({ type, details }) => type === 'key_on_two_machines' && details.device === id,
+      );
+    await until(async () => (await seen()).length > 0);
+    expect((await seen()).map(({ details }) => details)).toEqual([
+      {
+        device: id,
+        name: 'test',
+        place: 'this computer',
+        since: expect.any(String),
+        other_place: 'this computer',
+        other_since: expect.any(String),
+      },
+    ]);
   });
 });
 

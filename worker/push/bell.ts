@@ -5,19 +5,26 @@ export interface Bell {
   readonly thumbprint: string;
   /** When the device must prove its key again, milliseconds. */
   readonly expiresAt: number;
+  /** From where and since when it is connected, for the person who finds one key on two machines. */
+  readonly place: string;
+  readonly since: number;
 }
 
 const DEVICE = 'x-repertoire-device';
 const THUMBPRINT = 'x-repertoire-thumbprint';
 const EXPIRES = 'x-repertoire-expires';
+const PLACE = 'x-repertoire-place';
+const SINCE = 'x-repertoire-since';
 
 /** Headers of the upgrade that the Worker sends on: these alone, so that none comes from the client. */
-export function bellHeaders({ device, thumbprint, expiresAt }: Bell): Headers {
+export function bellHeaders({ device, thumbprint, expiresAt, place, since }: Bell): Headers {
   return new Headers({
     upgrade: 'websocket',
     [DEVICE]: device,
     [THUMBPRINT]: thumbprint,
     [EXPIRES]: String(expiresAt),
+    [PLACE]: encodeURIComponent(place),
+    [SINCE]: String(since),
   });
 }
 
@@ -25,7 +32,9 @@ export function readBell(headers: Headers): Bell {
   const device = headers.get(DEVICE);
   const thumbprint = headers.get(THUMBPRINT);
   const expiresAt = Number(headers.get(EXPIRES));
-  if (!device || !thumbprint || !expiresAt)
+  const place = headers.get(PLACE);
+  const since = Number(headers.get(SINCE));
+  if (!device || !thumbprint || !expiresAt || !place || !since)
     throw new TypeError('The upgrade does not say whose socket it is.');
-  return { device, thumbprint, expiresAt };
+  return { device, thumbprint, expiresAt, place: decodeURIComponent(place), since };
 }

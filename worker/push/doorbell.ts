@@ -2,16 +2,22 @@ import { DurableObject } from 'cloudflare:workers';
 import { CLOSE, PING, PONG, type Ring } from '../../schema/push.ts';
 import { type Bell, readBell } from './bell.ts';
 
+/** How long the peer of a replaced socket may take to answer. */
+const ANSWER_MS = 5000;
+
 /**
  * The sockets of one registry's devices, and nothing else: it rings, and the device pulls. Guarantees:
  * - it holds no truth: with the object gone, devices connect again, pull, and have everything;
  * - it sleeps while nothing rings: pings are answered by the runtime, and each socket carries who it is;
- * - one socket per device: a newer one replaces the older, so that one key on two machines shows;
+ * - one socket per device: a newer one replaces the older, and where the older one's peer was alive, that is said, for then
+ *   one key is on two machines;
  * - a device revoked while its socket was being opened gets none.
  */
 export class Doorbell extends DurableObject {
   /** Ids are never used twice, so this set never says no to a device that may come. */
   readonly #revoked = new Set<string>();
+  /** By device, the older socket that its newest one has replaced: known once its peer has answered. */
+  readonly #replaced = new Map<string, PromiseWithResolvers<Bell>>();
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
@@ -22,7 +28,10 @@ export class Doorbell extends DurableObject {
   override async fetch(request: Request): Promise<Response> {
     const bell = readBell(request.headers);
     const { 0: client, 1: server } = new WebSocketPair();
-    for (const older of this.ctx.getWebSockets(bell.device)) close(older, CLOSE.replaced);
+    const older = this.ctx.getWebSockets(bell.device).filter(isOpen);
+    if (older.length > 0) this.#replaced.set(bell.device, Promise.withResolvers());
+    else this.#replaced.delete(bell.device);
+    for (const socket of older) close(socket, CLOSE.replaced);
     this.ctx.acceptWebSocket(server, [bell.device]);
     server.serializeAttachment(bell);
     if (this.#revoked.has(bell.device)) close(server, CLOSE.revoked);
@@ -42,9 +51,19 @@ export class Doorbell extends DurableObject {
     for (const socket of this.ctx.getWebSockets(device)) close(socket, CLOSE.revoked);
   }
 
+  /**
+   * The socket that the newest one of a device has replaced while the older one's peer was alive; null when there was none,
+   * or one that nobody answered on for five seconds: a device that merely connects again leaves such a one behind.
+   */
+  async contested(device: string): Promise<Bell | null> {
+    const older = this.#replaced.get(device)?.promise;
+    if (!older) return null;
+    return Promise.race([older, new Promise<null>((resolve) => setTimeout(resolve, ANSWER_MS, null))]);
+  }
+
   /** Ids of the devices that are connected. */
   online(): string[] {
-    const open = this.ctx.getWebSockets().filter((socket) => socket.readyState === WebSocket.OPEN);
+    const open = this.ctx.getWebSockets().filter(isOpen);
     return [...new Set(open.map((socket) => bellOf(socket).device))];
   }
 
@@ -61,7 +80,12 @@ export class Doorbell extends DurableObject {
 
   // The runtime leaves the closing handshake of a hibernating socket to us; without an answer the device would wait for
   // it. The code received is not repeated: 1005, 1006 and 1015 tell how a socket ended, and sending one throws.
-  override webSocketClose(socket: WebSocket): void {
+  override webSocketClose(socket: WebSocket, code: number, _reason: string, clean: boolean): void {
+    // Only a program that runs finishes the closing handshake; of a connection that broke the runtime says 1006.
+    if (clean && code === CLOSE.replaced.code) {
+      const bell = bellOf(socket);
+      this.#replaced.get(bell.device)?.resolve(bell);
+    }
     close(socket, { code: 1000, reason: '' });
   }
 
@@ -75,6 +99,10 @@ export class Doorbell extends DurableObject {
       .filter((at) => at > now);
     if (expiries.length > 0) await this.ctx.storage.setAlarm(Math.min(...expiries));
   }
+}
+
+function isOpen({ readyState }: WebSocket): boolean {
+  return readyState === WebSocket.OPEN;
 }
 
 function bellOf(socket: WebSocket): Bell {

@@ -9,6 +9,8 @@ export interface Push {
   online(accountId: string): Promise<string[]>;
   /** Opens a socket for a device that has been authenticated: a 101 answer. */
   connect(accountId: string, bell: Bell): Promise<Response>;
+  /** The socket that the newest one of a device has replaced though its peer was alive. Takes seconds. */
+  contested(accountId: string, device: string): Promise<Bell | null>;
 }
 
 export function createPush(doorbells: DurableObjectNamespace<Doorbell>): Push {
@@ -21,5 +23,6 @@ export function createPush(doorbells: DurableObjectNamespace<Doorbell>): Push {
     online: async (accountId) => await doorbells.getByName(accountId).online(),
     connect: (accountId, bell) =>
       doorbells.getByName(accountId).fetch('https://doorbell/', { headers: bellHeaders(bell) }),
+    contested: async (accountId, device) => await doorbells.getByName(accountId).contested(device),
   };
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeviceList } from '../../../schema/api.ts';
@@ -123,6 +123,28 @@ test('the agent follows changes, tells its status, ends with 0 when revoked and 
   expect([after.code, after.stdout]).toMatchObject([0, expect.stringMatching(/^Waits +\S/m)]);
   expect(after.stdout).toMatch(/^Registry +.*, refuses this computer$/m);
   expect((await laptop.run(['pair', '--token-file', setting.ownerFile, '--name', 'laptop'])).code).toBe(0);
+});
+
+test('check 28: the agent whose place another machine took says so in status, and what to do', async () => {
+  const original = await setting.paired('original');
+  const agent = original.start(['run']);
+  await agent.saw(/Listening for changes/);
+  const copy = setting.computer('copy');
+  cpSync(join(original.home, 'state'), join(copy.home, 'state'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('.sock'),
+  });
+  const other = copy.start(['run']);
+  await other.saw(/Listening for changes/);
+  await agent.saw(/Another machine listens with the key of this device/);
+  const { stdout } = await original.run(['status']);
+  expect(stdout).toMatch(/^Agent +running \(process \d+\), asking on a timer, since another machine/m);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Of two machines with one key one is a copy: "repertoire revoke original" ends both',
+  );
+  expect((await copy.run(['status'])).stdout).toContain('listening for changes');
+  await setting.computer('owner').run(owner('revoke', 'original', '--yes'));
+  expect([(await agent.ended).code, (await other.ended).code]).toEqual([0, 0]);
 });
 
 test('Ctrl-C ends the agent cleanly', async () => {

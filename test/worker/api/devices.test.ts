@@ -187,6 +187,45 @@ test('the socket is opened for a device, as the device that it proves to be', as
     device: device.id,
     thumbprint: device.thumbprint,
     expiresAt: api.clock.now + 3_600_000,
+    place: 'a test',
+    since: api.clock.now,
   });
   expect((await api.call('/api/v1/push', { device })).problem.code).toBe('invalid_input');
+});
+
+test('check 28: one key on two machines is an event that names both, once an hour', async () => {
+  const device = await api.pair();
+  const connect = () => api.call('/api/v1/push', { device, headers: { upgrade: 'websocket' } });
+  const events = async () => {
+    await api.settle();
+    const { json } = await api.call('/api/v1/events', { token: await api.token() });
+    return json.events.filter(({ type }: { type: string }) => type === 'key_on_two_machines');
+  };
+  await connect();
+  expect(await events()).toEqual([]);
+  const since = api.clock.now - 90_000;
+  const { id, thumbprint } = device;
+  api.push.older = { device: id, thumbprint, expiresAt: since + 3_600_000, place: '203.0.113.7 (FR)', since };
+  for (let i = 0; i < 3; i++) await connect();
+  expect(await events()).toEqual([
+    {
+      id: expect.any(String),
+      at: api.clock.now,
+      type: 'key_on_two_machines',
+      details: {
+        device: id,
+        name: 'laptop',
+        place: 'a test',
+        since: new Date(api.clock.now).toISOString(),
+        other_place: '203.0.113.7 (FR)',
+        other_since: new Date(since).toISOString(),
+      },
+    },
+  ]);
+  api.clock.now += 3_600_000;
+  await api.call('/api/v1/devices/token', { method: 'POST', device, proof: { ath: null, nonce: null } });
+  const { json } = await api.call('/api/v1/devices/token', { method: 'POST', device, proof: { ath: null } });
+  device.token = json.access_token;
+  await connect();
+  expect(await events()).toHaveLength(2);
 });
