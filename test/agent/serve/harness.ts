@@ -1,11 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { onTestFinished } from 'vitest';
+import { runServe } from '../../../agent/serve/serve.ts';
+import type { StateFiles } from '../../../agent/state.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 export const NODE = fileURLToPath(new URL('node_modules/node/bin/node', ROOT));
@@ -60,7 +63,7 @@ export interface Started {
   /** What was written for the person so far. */
   said: () => string;
   /** Notifications so far, but for progress and log messages that a test waits for itself. */
-  heard: { method: string; params?: Record<string, unknown> }[];
+  heard: { method: string; params?: Record<string, unknown> | undefined }[];
 }
 
 /** A client on a program's standard input and output. */
@@ -99,6 +102,47 @@ export async function start(
 export async function serve(setup: Setup): Promise<Started & ReturnType<typeof writeProject>> {
   const project = writeProject(setup);
   return { ...(await start([MAIN, 'serve', project.path], setup)), ...project };
+}
+
+/** The same without a process of its own: what is served is the same, and it starts at once. */
+export async function serveHere(
+  setup: Setup & { state?: StateFiles | null },
+): Promise<Omit<Started, 'pid'> & ReturnType<typeof writeProject> & { ended: Promise<void> }> {
+  const project = writeProject(setup);
+  const { client: name = 'test-client', era = 'legacy', env = {}, options = {}, state = null } = setup;
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  let said = '';
+  stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
+  const client = new Client({ name, version: '1.2.3' }, { ...options, versionNegotiation: { mode } });
+  const heard: Started['heard'] = [];
+  client.fallbackNotificationHandler = async (notification) => {
+    heard.push(notification);
+  };
+  setup.prepare?.(client);
+  const ended = runServe({
+    manifest: project.path,
+    cwd: project.directory,
+    env: { HOME: project.directory, ...env },
+    stdin,
+    stdout,
+    stderr,
+    version: '0.0.0-test',
+    state,
+  });
+  ended.catch(() => {});
+  onTestFinished(async () => {
+    await client.close();
+    stdin.end();
+    await ended.catch(() => {});
+  });
+  // The two ends of a pipe are alike.
+  const connected = client.connect(new StdioServerTransport(stdout, stdin));
+  connected.catch(() => {});
+  await Promise.race([connected, ended.then(() => connected)]);
+  return { client, said: () => said, heard, ended, ...project };
 }
 
 /** Runs the command and gives what it printed. */
