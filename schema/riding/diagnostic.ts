@@ -10,7 +10,7 @@ export interface Diagnostic {
   readonly tool?: string;
 }
 
-export type DiagnosticCode =
+type DiagnosticCode =
   /** The file is left out: unreadable, not UTF-8, no or invalid front matter, a key of the wrong type. */
   | 'dropped'
   /** `references_tools` was one string and is taken as a list of one. */
