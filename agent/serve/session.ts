@@ -142,7 +142,10 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   async function firstLook(): Promise<View> {
     try {
       const view = await look();
-      const wrong = view.diagnostics.find(({ code }) => code === 'unmatched-override');
+      const wrong = view.diagnostics.find(
+        ({ code, tool }) =>
+          code === 'unmatched-override' && manifest.tools.some((override) => override.tool === tool),
+      );
       if (wrong) throw new StartError(`${project.path}: ${wrong.message}`);
       return view;
     } catch (error) {

@@ -31,6 +31,7 @@ const GOODBYE_MS = 1_000;
 /** A list that goes on longer than this never ends. */
 const MOST_PAGES = 64;
 const MOST_ENTRIES = 10_000;
+const MOST_WORDS = 8;
 
 export type Era = 'legacy' | 'modern';
 
@@ -232,18 +233,18 @@ export class Upstream {
         ...LEGACY.filter((each) => each !== version),
       ],
     });
-    const noted = new Set<string>();
-    client.onerror = ({ message }) => {
-      // Of a server that sends what is no message of the protocol, one word is enough.
-      const [line = ''] = message.split('\n');
-      if (noted.size < 8 && !noted.has(line)) log(`${name}: ${line}`);
-      noted.add(line);
-    };
     client.removeNotificationHandler('notifications/progress');
     client.fallbackNotificationHandler = async (notification) => this.#options.onNotification(notification);
     client.fallbackRequestHandler = async (request, { mcpReq: { signal } }) =>
       (await this.#options.onRequest(request, signal)) as never;
     await client.connect(reach.open(said), { timeout: 60_000 });
+    const noted = new Set<string>();
+    client.onerror = ({ message }) => {
+      // Of a server that sends what is no message of the protocol, a few words are enough.
+      const [line = ''] = message.split('\n');
+      if (noted.size < MOST_WORDS && !noted.has(line)) log(`${name}: ${line}`);
+      noted.add(line);
+    };
     client.onclose = () => {
       if (this.#closed) return;
       this.#client = null;

@@ -51,7 +51,7 @@ applies_when:
 - A tool's input schema says whether it answers in pages, and what the parameter is called; do not guess one.
 - Narrow the call first. A filter in the call is cheaper than a page that is read to be thrown away.
 - Go on until nothing is left to go on with before you say that something is not there, or how many there are.
-- Take what an answer gives you to go on with as it is: it is not a number to count up.
+- Take what an answer gives you to go on with as it is; never work one out.
 `;
 
 const TOOLS_AT_ONCE = `---

@@ -12,7 +12,7 @@ import type { StateFiles } from '../../../agent/state.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 export const NODE = fileURLToPath(new URL('node_modules/node/bin/node', ROOT));
-const MAIN = fileURLToPath(new URL('agent/main.ts', ROOT));
+export const MAIN = fileURLToPath(new URL('agent/main.ts', ROOT));
 
 /** A reference server's program. */
 export function program(name: 'memory' | 'everything' | 'filesystem'): string {

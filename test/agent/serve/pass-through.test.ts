@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { folder, NODE, program, serve, skillFile, start } from './harness.ts';
+import { folder, NODE, program, serveHere, skillFile, start } from './harness.ts';
 import { able, answer, EVERYTHING } from './surface.ts';
 
 const STDIO = [program('everything'), 'stdio'];
@@ -43,7 +43,7 @@ describe.each(['stdio', 'http'])('server-everything over %s', (transport) => {
     const asked: unknown[] = [];
     const wished: unknown[] = [];
     const { capabilities, prepare } = able(asked);
-    const { client } = await serve({
+    const { client } = await serveHere({
       manifest: url === null ? MANIFEST : { url },
       options: { capabilities },
       prepare,
@@ -66,7 +66,7 @@ describe.each(['stdio', 'http'])('server-everything over %s', (transport) => {
     const url = transport === 'http' ? await everythingOverHttp() : null;
     const { capabilities, prepare } = able([]);
     const upstream = url === null ? MANIFEST : { url };
-    const { client } = await serve({
+    const { client } = await serveHere({
       manifest: { ...upstream, skills: true },
       skills: { 'echo.md': skillFile({ name: 'echo', description: 'When to echo.' }) },
       options: { capabilities },
@@ -100,7 +100,7 @@ describe.each(['stdio', 'http'])('server-everything over %s', (transport) => {
 
   test('progress, log messages and changes of resources arrive, and a cancelled call ends behind us too', async () => {
     const url = transport === 'http' ? await everythingOverHttp() : null;
-    const { client, heard } = await serve({
+    const { client, heard } = await serveHere({
       manifest: url === null ? MANIFEST : { url },
       prepare: (each) => each.removeNotificationHandler('notifications/progress'),
     });
@@ -136,7 +136,7 @@ describe.each(['stdio', 'http'])('server-everything over %s', (transport) => {
 });
 
 test('a client of revision 2026-07-28 gets the same from a server that knows only the older ones', async () => {
-  const { client } = await serve({ manifest: MANIFEST, era: 'modern' });
+  const { client } = await serveHere({ manifest: MANIFEST, era: 'modern' });
   const plain = (await start(STDIO)).client;
   for (const [method, params] of EVERYTHING) {
     // Gone in the newer revision, or what its client cannot be asked for.
@@ -152,7 +152,7 @@ test('a client of revision 2026-07-28 gets the same from a server that knows onl
 });
 
 test('a client of revision 2026-07-28 hears of a resource that it listens to, and of log messages that it asked for', async () => {
-  const { client, heard } = await serve({ manifest: MANIFEST, era: 'modern' });
+  const { client, heard } = await serveHere({ manifest: MANIFEST, era: 'modern' });
   const uri = 'demo://resource/dynamic/text/1';
   await client.listen({ resourceSubscriptions: [uri] });
   await client.callTool({ name: 'toggle-subscriber-updates', arguments: {} });
@@ -175,7 +175,7 @@ test('server-filesystem works on the folder that it was given, and asks the clie
   const place = folder();
   writeFileSync(join(place, 'a.txt'), 'one\ntwo\n');
   const args = [program('filesystem'), place];
-  const { client } = await serve({
+  const { client } = await serveHere({
     manifest: { command: NODE, args, skills: true },
     skills: {
       'read.md': skillFile({ name: 'reading', references_tools: ['read_text_file', 'list_directory'] }),
@@ -198,7 +198,7 @@ test('server-filesystem works on the folder that it was given, and asks the clie
   expect(riding.map(({ name }) => name).sort()).toEqual(['list_directory', 'read_text_file']);
 
   const root = folder();
-  const asked = await serve({
+  const asked = await serveHere({
     manifest: { command: NODE, args },
     options: { capabilities: { roots: {} } },
     prepare: (each) =>
