@@ -91,7 +91,12 @@ async function readSmall(response: Response, clientId: string, signal: AbortSign
  */
 function requireDocumentUrl(clientId: string): void {
   const url = URL.parse(clientId);
-  if (url?.href !== clientId || url.pathname === '/' || clientId.length > CLIENT_LIMITS.redirect)
+  if (
+    url?.href !== clientId ||
+    url.pathname === '/' ||
+    clientId.includes('#') ||
+    clientId.length > CLIENT_LIMITS.redirect
+  )
     throw new ClientDocumentError(
       'The application cannot be verified: its id is no address of a description.',
     );
@@ -112,8 +117,8 @@ const Document = z.object({
   token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
   grant_types: z.array(z.string()).default(['authorization_code']),
   response_types: z.array(z.string()).default(['code']),
-  client_secret: z.undefined(),
-  client_secret_expires_at: z.undefined(),
+  client_secret: z.never().optional(),
+  client_secret_expires_at: z.never().optional(),
   jwks: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }).optional(),
 });
 

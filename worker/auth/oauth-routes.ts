@@ -7,6 +7,7 @@ import { consentPage } from '../dashboard/consent.tsx';
 import { errorPage } from '../dashboard/error.tsx';
 import { pageHeaders } from '../dashboard/security-headers.ts';
 import { type AppEnv, surroundings } from '../deps.ts';
+import { logged } from '../log.ts';
 import { accountName } from '../registry/account.ts';
 import { takeAttempt } from '../registry/attempts.ts';
 import { Context } from '../registry/context.ts';
@@ -176,9 +177,10 @@ async function onPage(c: Call<AppEnv>, work: () => Promise<Response>): Promise<R
   } catch (error) {
     if (error instanceof AuthorizationError && error.redirectTo !== undefined)
       return redirectAway(error.redirectTo);
-    const message = sentenceOf(error);
-    if (message === null) throw error;
-    return c.html(errorPage({ title: 'The application was not connected', message }), 400, pageHeaders());
+    const sentence = sentenceOf(error);
+    const message = sentence ?? logged(error).message;
+    const page = errorPage({ title: 'The application was not connected', message });
+    return c.html(page, sentence === null ? 500 : 400, pageHeaders());
   }
 }
 

@@ -79,9 +79,10 @@ async function refresh(request: TokenRequest, around: Around): Promise<Response>
   const token = request.form.get('refresh_token') ?? '';
   const hash = await sha256(token);
   const secret = JSON.stringify([token, ...credentialsOf(request)]);
-  const known = await findRefresh(db, hash, now);
   const store = new OAuthStore(db, around.now);
+  // In this order: whoever exchanges the token in between makes this grant stale, or is found to have done it.
   const grant = await readGrant(store, token);
+  const known = await findRefresh(db, hash, now);
   const asked = request.form.get('resource');
   const misdirected = asked !== null && resourceNamed(asked, request.issuer) !== grant?.resource;
   if (known?.answer && !misdirected) {

@@ -164,13 +164,20 @@ export async function openTestOAuth(options: Parameters<typeof openTestApi>[0] =
     args: unknown = { action: 'list' },
     path = '/mcp',
   ): Promise<Answer> {
-    return mcp(token, 'tools/call', { name, arguments: args }, path);
+    return mcp(token, 'tools/call', { name, arguments: args }, { path });
   }
 
-  async function mcp(token: string, method: string, params: Record<string, unknown> = {}, path = '/mcp') {
+  /** One request to an MCP address, by a client of that name. */
+  async function mcp(
+    token: string,
+    method: string,
+    params: Record<string, unknown> = {},
+    { path = '/mcp', name = 'someone' }: { path?: string; name?: string } = {},
+  ) {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': MODERN,
       'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': { name, version: '1' },
     };
     return api.call(path, {
       method: 'POST',

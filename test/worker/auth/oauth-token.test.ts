@@ -20,6 +20,34 @@ function atOnce<T>(work: () => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
+/** Lets `slow` fall behind at its `n`-th request to the database until `fast` is through; whether it came that far. */
+async function overtaken<S, F>(
+  oauth: TestOAuth,
+  n: number,
+  [slow, fast]: [() => Promise<S>, () => Promise<F>],
+): Promise<{ reached: boolean; slow: S; fast: F }> {
+  let trip = 0;
+  const behind = Promise.withResolvers<void>();
+  const through = Promise.withResolvers<void>();
+  oauth.database.send = async (send) => {
+    if (++trip === n) {
+      behind.resolve();
+      await through.promise;
+    }
+    return send();
+  };
+  const late = slow();
+  const reached = await Promise.race([behind.promise.then(() => true), late.then(() => false)]);
+  oauth.database.send = (send) => send();
+  const first = await fast();
+  through.resolve();
+  return { reached, slow: await late, fast: first };
+}
+
+async function stored({ db }: TestOAuth): Promise<string[]> {
+  return (await db.select({ key: oauthRecords.key }).from(oauthRecords)).map(({ key }) => key).sort();
+}
+
 async function expectDead(oauth: TestOAuth, client: Client, { access, refresh }: Tokens): Promise<void> {
   expect((await oauth.tool(access)).status).toBe(401);
   const answer = await oauth.refresh(client, refresh);
@@ -57,6 +85,21 @@ describe('check 3: a code is redeemed once, and its grant dies when it comes aga
       for (const answer of won) await expectDead(oauth, client, tokensOf(answer));
     }
     expect((await listApplications(oauth.personal())).applications).toEqual([]);
+  });
+});
+
+describe('check 3: however far one redemption is when another overtakes it', () => {
+  test('there is one success at most, and the grant dies', async () => {
+    for (let n = 1, reached = true; reached; n++) {
+      const oauth = await openTestOAuth();
+      const client = await oauth.register();
+      const approved = await oauth.approve(client);
+      const redeem = () => oauth.redeem(client, approved);
+      const race = await overtaken(oauth, n, [redeem, redeem]);
+      reached = race.reached;
+      expect([race.fast.status, race.slow.status].sort()).toEqual([200, 400]);
+      await expectDead(oauth, client, tokensOf(race.fast.status === 200 ? race.fast : race.slow));
+    }
   });
 });
 
@@ -144,6 +187,19 @@ describe('check 6: refreshes of one token at once', () => {
     }
     expect((await listApplications(oauth.personal())).applications).toHaveLength(1);
     expect(await oauth.events('refresh_replayed')).toEqual([]);
+  });
+
+  test('get the same pair however far one is when another overtakes it', async () => {
+    for (let n = 1, reached = true; reached; n++) {
+      const oauth = await openTestOAuth();
+      const { client, tokens } = await oauth.connect();
+      const refresh = () => oauth.refresh(client, tokens.refresh);
+      const race = await overtaken(oauth, n, [refresh, refresh]);
+      reached = race.reached;
+      expect(race.slow.status).toBe(200);
+      expect(race.slow.text).toBe(race.fast.text);
+      await expectAlive(oauth, client, tokensOf(race.slow));
+    }
   });
 
   test('of a client with a secret, only to who has it', async () => {
@@ -280,13 +336,33 @@ describe('check 9: what is revoked is refused at once', () => {
     expect((await oauth.redeem(client, approved)).status).toBe(400);
   });
 
+  test('by the person, however far a redemption or a refresh is', async () => {
+    for (const tokenOf of ['code', 'refresh'] as const) {
+      for (let n = 1, reached = true; reached; n++) {
+        const oauth = await openTestOAuth();
+        const client = await oauth.register();
+        const approved = await oauth.approve(client);
+        const grant = approved.code.split(':')[1] as string;
+        let get = () => oauth.redeem(client, approved);
+        if (tokenOf === 'refresh') {
+          const { refresh } = tokensOf(await get());
+          get = () => oauth.refresh(client, refresh);
+        }
+        const race = await overtaken(oauth, n, [get, () => revokeApplication(oauth.personal(), grant)]);
+        reached = race.reached;
+        if (race.slow.status === 200) await expectDead(oauth, client, tokensOf(race.slow));
+        else expect([race.slow.status, race.slow.json.error]).toEqual([400, 'invalid_grant']);
+        expect(await stored(oauth)).toEqual([`client:${client.id}`]);
+      }
+    }
+  });
+
   test('with everything else of the account', async () => {
     const oauth = await openTestOAuth();
     const all = [await oauth.connect(), await oauth.connect()];
     await oauth.db.batch(endAllGrants(oauth.db, { accountId: oauth.person.accountId, at: oauth.clock.now }));
     for (const { client, tokens } of all) await expectDead(oauth, client, tokens);
-    const kept = await oauth.db.select({ key: oauthRecords.key }).from(oauthRecords);
-    expect(kept.filter(({ key }) => !key.startsWith('client:'))).toEqual([]);
+    expect(await stored(oauth)).toEqual(all.map(({ client }) => `client:${client.id}`).sort());
   });
 
   test.each(['refresh_token', 'access_token', undefined])(
