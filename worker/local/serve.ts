@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from '@libsql/client/http';
 import {
   convertV4MiniflareOptions,
+  type Response as LocalResponse,
   Log,
   LogLevel,
   Miniflare,
   MiniflareCoreError,
-  type Response,
 } from 'miniflare';
 import { parse } from 'smol-toml';
 import { bootstrapAccount } from '../registry/bootstrap.ts';
@@ -32,6 +32,8 @@ export interface LocalOptions {
   log?: (line: string) => void;
   /** Lets MCP servers on this machine be added, and the Worker fetch from its loopback addresses. */
   allowLoopback?: boolean;
+  /** In place of the network that the Worker fetches from. */
+  network?: (request: Request) => Promise<Response>;
   entry?: string;
   migrations?: string;
   bootstrap?: (client: Client, keep: (token: string) => Promise<void>) => Promise<unknown>;
@@ -154,7 +156,7 @@ async function ready(worker: Miniflare, port: number): Promise<URL> {
 }
 
 async function workerOptions(
-  { entry, ...options }: LocalOptions,
+  { entry, network, ...options }: LocalOptions,
   { hrana, service, key }: { hrana: Hrana; service: DatabaseService | null; key: string },
 ) {
   const wrangler = parse(await readFile(join(ROOT, 'wrangler.toml'), 'utf8')) as {
@@ -194,9 +196,9 @@ async function workerOptions(
           LIBSQL: service
             ? { external: { address: service.address, http: {} } }
             : // Miniflare types its own Request and Response; they are the platform's in all that counts here.
-              (request) => hrana.fetch(request as never) as never as Promise<Response>,
+              (request) => hrana.fetch(request as never) as never as Promise<LocalResponse>,
         },
-        outboundService: 'outbound',
+        outboundService: network ? (request) => network(request as never) as never : 'outbound',
       },
       {
         ...compatibility,
