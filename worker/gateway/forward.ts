@@ -41,8 +41,7 @@ export async function forwardCall(
 ): Promise<Result> {
   const { session } = request;
   const { name, arguments: args } = params as { name?: unknown; arguments?: Record<string, unknown> };
-  if (typeof name !== 'string')
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'A call names its tool.');
+  if (typeof name !== 'string') return resultOf(await forward(request, 'tools/call', params, ctx));
   if (name === LOADER) return callSkills(request, args ?? {});
   const own = await ownName(session, name);
   const changes = session.manifest.graph !== null && (await mayChange(session, own));

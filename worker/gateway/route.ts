@@ -4,6 +4,7 @@ import { type AppEnv, programOf } from '../deps.ts';
 import { readCaller } from '../mcp/caller.ts';
 import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { cancelled } from './cancel.ts';
+import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { openSession } from './open.ts';
 import { buildGateway } from './server.ts';
 
@@ -29,6 +30,6 @@ gateway.all('/:server', async (c) => {
   const callerId = ctx.actor.id;
   for (const work of cancelled(session, callerId, messages)) ctx.defer(work);
   const request = { session, caller, callerId, mirrored: mirroredBy(c.req.raw) };
-  const handler = createMcpHandler(() => buildGateway(request, methods), { keepAliveMs: 0 });
+  const handler = createMcpHandler(() => buildGateway(request, methods), { keepAliveMs: KEEP_ALIVE_MS });
   return handler.fetch(c.req.raw, { parsedBody: body });
 });

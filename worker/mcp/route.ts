@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { TOOLS } from '../../schema/tools.ts';
 import { type AppEnv, programOf } from '../deps.ts';
 import { cancelled } from '../gateway/cancel.ts';
+import { KEEP_ALIVE_MS } from '../gateway/keep-alive.ts';
 import { openMainSessions } from '../gateway/main.ts';
 import type { ServerSession } from '../gateway/session.ts';
 import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
@@ -57,9 +58,11 @@ mcp.all('/', async (c) => {
       for (const work of cancelled(session, ctx.actor.id, messages)) ctx.defer(work);
   }
   const session = { ctx, caller, refusals, servers, mirrored: mirroredBy(c.req.raw) };
-  const handler = createMcpHandler(() => buildServer(session, methods), { keepAliveMs: 0 });
   // A server's answer streams through as it comes, so the caller has to be known before.
   const streams = messages.some(callsServer);
+  const handler = createMcpHandler(() => buildServer(session, methods), {
+    keepAliveMs: streams ? KEEP_ALIVE_MS : 0,
+  });
   if (streams) await servers();
   const response = await handler.fetch(c.req.raw, { parsedBody: body });
   const answer = streams ? response : await finished(response);

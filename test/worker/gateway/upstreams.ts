@@ -99,3 +99,65 @@ async function ended(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   await once(child, 'exit');
 }
+
+export interface Asked {
+  readonly method: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
+  readonly params: any;
+  readonly headers: IncomingMessage['headers'];
+  /** Answers as one JSON text. */
+  result(result: unknown): void;
+  /** One message of an event stream, which stays open until `end`. */
+  event(message: object): void;
+  end(result: unknown): void;
+  readonly response: ServerResponse;
+}
+
+/** An MCP server of revision 2025-06-18 without sessions that says whatever a test lets it say. */
+export async function startScripted(
+  script: (asked: Asked) => unknown,
+): Promise<RunningUpstream & { readonly asked: string[] }> {
+  const methods: string[] = [];
+  const running = await serve(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { id, method, params } = JSON.parse(body);
+    methods.push(method);
+    const result = (value: unknown) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: value }));
+    };
+    const event = (message: object) => {
+      if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+    };
+    const end = (value: unknown) => {
+      event({ id, result: value });
+      response.end();
+    };
+    const asked = { method, params, headers: request.headers, result, event, end, response };
+    if (method === 'server/discover') {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return void response.end(
+        JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }),
+      );
+    }
+    if (method === 'initialize') {
+      return result({
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'scripted', version: '1' },
+      });
+    }
+    if (id === undefined) response.writeHead(202).end();
+    await script(asked);
+  });
+  return { ...running, asked: methods };
+}
+
+export const tool = (name: string, description = `Does ${name}.`) => ({
+  name,
+  description,
+  inputSchema: { type: 'object' },
+});
