@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { CLIENTS, type ClientRow, recogniseClient } from '../../schema/clients.ts';
 import { StartError } from '../../schema/riding/diagnostic.ts';
 import type { Explanation } from '../serve/explain.ts';
+import { lineOf } from '../serve/report.ts';
 import { readDevice } from '../state.ts';
 import { VERSION } from '../version.ts';
 import { type Cli, command, examples, withJson } from './cli.ts';
@@ -15,7 +16,8 @@ interface ServeFlags {
 }
 
 const ABOUT = `
-The manifest names an MCP server, as a command or a URL, and the skills that ride on its tools:
+The manifest names an MCP server, as a command or a URL, and the skills that
+ride on its tools:
 
   name: notes
   command: npx
@@ -23,8 +25,10 @@ The manifest names an MCP server, as a command or a URL, and the skills that rid
   graph: memory
   skills: true           # files in notes.skills/ beside notes.yaml
 
-Everything else of the server passes through unchanged. When it ends, what was under way fails, and the next request
-starts it again. It ends when the client closes the input. Problems are told on the standard error, a line each.`;
+Everything else of the server passes through unchanged. It ends when the client
+closes the input. When it ends by itself, calls that were under way fail, and
+the next request starts it again. Problems are told on the standard error, a
+line each. The README says what else a manifest may hold.`;
 
 /** `serve`: an MCP server with skills riding on its tools. */
 export function addServeCommand(program: Command, cli: Cli): void {
@@ -136,8 +140,8 @@ function show({ output }: Cli, { layers, skills, facts, tools, ...rest }: Explan
     if (ride) for (const line of description.split('\n')) output.line(`  ${line}`.trimEnd());
   }
   if (rest.diagnostics.length > 0) output.line();
-  for (const { severity, message } of rest.diagnostics) {
-    if (severity !== 'debug') output.line(`${severity}: ${message}`);
+  for (const diagnostic of rest.diagnostics) {
+    if (diagnostic.severity !== 'debug') output.line(lineOf(diagnostic));
   }
 }
 

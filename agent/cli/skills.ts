@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import type { RidingTool } from '../../schema/riding/compose.ts';
 import type { Checked } from '../serve/check.ts';
+import { lineOf } from '../serve/report.ts';
 import { type Cli, command, examples, withJson } from './cli.ts';
 import { CommandFailed, WrongUsage } from './failure.ts';
 import { openServer } from './serve.ts';
@@ -18,7 +19,8 @@ interface CheckFlags {
 
 /** `skills check` and `skills new`: files that ride on tools. */
 export function addSkillsCommand(program: Command, cli: Cli): void {
-  const skills = command(program, 'skills', 'check and make the files that ride on tools');
+  const skills = command(program, 'skills', 'check and make the files that ride on tools').helpCommand(false);
+  examples(skills, 'skills check notes.skills', 'skills new find_papers');
   const check = withJson(command(skills, 'check', 'say what is wrong with skill files, and what rides where'))
     .argument('<path...>', 'skill files, and directories of them')
     .option('--tools <file>', "JSON with a server's tools, as tools/list answers")
@@ -102,22 +104,24 @@ function show({ output }: Cli, { skills, sizes, diagnostics }: Checked): void {
     if (tools)
       output.line(tools.length > 0 ? `  rides on ${tools.join(', ')}` : '  rides on none of the tools');
   }
-  if (sizes.length > 0) {
+  const notable = sizes.filter(({ form, fits }) => form === 'lazy' || !fits);
+  if (notable.length > 0) {
     output.line();
     output.table(
       [{ title: 'TOOL' }, { title: 'CLIENT' }, { title: 'LENGTH', align: 'right' }, { title: 'FORM' }],
-      sizes.map(({ tool, client, length, cap, form, fits }) => [
+      notable.map(({ tool, client, length, cap, form, fits }) => [
         tool,
         client,
         `${length} of ${cap}`,
         fits ? form : `${form}, too long`,
       ]),
     );
-  }
+  } else if (sizes.length > 0) output.line('Every description fits every client, methods included.');
   if (diagnostics.length > 0) output.line();
-  for (const { severity, message } of diagnostics) {
+  for (const diagnostic of diagnostics) {
+    const { severity } = diagnostic;
     const paint = severity === 'error' ? style.red : severity === 'warning' ? style.yellow : style.dim;
-    if (severity !== 'debug') output.line(`${paint(severity)}: ${message}`);
+    if (severity !== 'debug') output.line(paint(lineOf(diagnostic)));
   }
 }
 

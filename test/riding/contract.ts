@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GRAPH, type GraphServer, startGraphServer } from './graph-server.ts';
 
-export interface Setup {
+interface Setup {
   /** Streamable HTTP address of the server behind. */
   upstream: string;
   /** Keys of the manifest beside those that name the server. */

@@ -26,6 +26,8 @@ const COMMANDS = [
   'confirm',
   'mcp',
   'connect',
+  'serve',
+  'skills',
   'list',
   'search',
   'show',

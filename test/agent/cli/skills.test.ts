@@ -1,0 +1,163 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { folder, NODE, program, run, skillFile, writeProject } from '../serve/harness.ts';
+
+const FRAGILE = fileURLToPath(new URL('../serve/fragile.ts', import.meta.url));
+
+test('skills check: 0 when all is well, 1 for an error, with --strict for a warning too', async () => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'good.md'), skillFile({ name: 'good', description: 'When.' }));
+  writeFileSync(join(cwd, 'long.md'), skillFile({ name: 'long' }, 'x'.repeat(17_000)));
+  writeFileSync(join(cwd, 'bad.md'), '---\nname: bad\ndescription: TRIGGER: now\n---\n');
+
+  const good = await run(['skills', 'check', 'good.md'], { cwd });
+  expect(good).toMatchObject({ code: 0, stderr: '' });
+  expect(good.stdout).toContain('Every description fits every client, methods included.');
+  expect(good.stdout).toContain('1 skill, 0 errors, 0 warnings.');
+
+  const long = await run(['skills', 'check', 'good.md', 'long.md'], { cwd });
+  expect(long.code).toBe(0);
+  expect(long.stdout).toMatch(/long +Claude Code +\d+ of 2048 +lazy/);
+  expect(long.stdout).toContain('2 skills, 0 errors, 1 warning.');
+  expect(long.stdout).toContain(`warning: ${join(cwd, 'long.md')}: `);
+  expect((await run(['skills', 'check', '--strict', 'long.md'], { cwd })).code).toBe(1);
+
+  const all = await run(['skills', 'check', '.'], { cwd });
+  expect(all.code).toBe(1);
+  expect(all.stdout).toContain(join(cwd, 'bad.md'));
+  expect(all.stdout).toContain('2 skills, 1 error, 1 warning.');
+
+  const missing = await run(['skills', 'check', 'nowhere'], { cwd });
+  expect(missing.code).toBe(1);
+  expect(missing.stdout).toContain(`${join(cwd, 'nowhere')} does not exist`);
+});
+
+test('skills check: on which of the given tools each would ride, and how long that gets', async () => {
+  const cwd = folder();
+  const routing = 'TRIGGER when. '.repeat(20);
+  writeFileSync(
+    join(cwd, 'a.md'),
+    skillFile({ name: 'a', description: routing, references_tools: ['two', 'none'] }),
+  );
+  writeFileSync(join(cwd, 'b.md'), skillFile({ name: 'one', applies_when: { tool_registered: 'x' } }));
+  writeFileSync(join(cwd, 'c.md'), skillFile({ name: 'c' }));
+  const tools = [{ name: 'one', description: 'y'.repeat(1000) }, { name: 'two' }, { name: 'three' }];
+  writeFileSync(join(cwd, 'tools.json'), JSON.stringify({ tools }));
+
+  const { code, stdout } = await run(['skills', 'check', '.', '--tools', 'tools.json', '--json'], { cwd });
+  expect(code).toBe(0);
+  const checked = JSON.parse(stdout);
+  expect(
+    checked.skills.map(({ name, tools: on, gate }: { name: string; tools: string[]; gate: string[] }) => ({
+      name,
+      on,
+      gate,
+    })),
+  ).toEqual([
+    { name: 'a', on: ['two'], gate: [] },
+    { name: 'one', on: ['one'], gate: ['tool_registered: x'] },
+    { name: 'c', on: [], gate: [] },
+  ]);
+  expect(checked.sizes).toContainEqual({
+    client: 'ChatGPT',
+    cap: 1024,
+    tool: 'one',
+    length: expect.any(Number),
+    form: 'lazy',
+    fits: false,
+  });
+  const codes = checked.diagnostics.map((each: { code: string; skill?: string }) => each.code);
+  expect(codes).toContain('rides-nothing');
+  expect(codes).toContain('over-cap');
+
+  writeFileSync(join(cwd, 'tools.json'), '{"tools": 3}');
+  const wrong = await run(['skills', 'check', '.', '--tools', 'tools.json'], { cwd });
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('is no list of tools') });
+  const both = await run(['skills', 'check', '.', '--tools', 'x', '--manifest', 'y'], { cwd });
+  expect(both.code).toBe(2);
+});
+
+test("skills check asks a manifest's server for its tools", async () => {
+  const { directory: cwd, own } = writeProject({
+    manifest: { command: NODE, args: [FRAGILE], tools: [{ bundled: 'die', rename: 'stop' }] },
+    skills: { 'stop.md': skillFile({ name: 'stop', references_tools: ['die'] }) },
+  });
+  const { code, stdout } = await run(['skills', 'check', own, '--manifest', 'server.yaml'], { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toContain('rides on stop\n');
+});
+
+test('skills new writes a file that checks clean, and never over another', async () => {
+  const cwd = folder();
+  const made = await run(['skills', 'new', 'find_papers', '--dir', 'notes.skills'], { cwd });
+  expect(made.code).toBe(0);
+  const path = join(cwd, 'notes.skills', 'find_papers.md');
+  expect(made.stdout).toContain(path);
+  expect(await run(['skills', 'check', '--strict', 'notes.skills'], { cwd })).toMatchObject({ code: 0 });
+  writeFileSync(path, 'mine');
+  const again = await run(['skills', 'new', 'find_papers', '--dir', 'notes.skills'], { cwd });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') });
+  expect(readFileSync(path, 'utf8')).toBe('mine');
+  for (const name of ['../x', 'a b', '.hidden', '']) {
+    expect((await run(['skills', 'new', name], { cwd })).code, name).toBe(2);
+  }
+});
+
+test('serve --explain says which layers, skills, gates and descriptions there are', async () => {
+  const {
+    directory: cwd,
+    path,
+    own,
+  } = writeProject({
+    manifest: {
+      name: 'notes',
+      command: NODE,
+      args: [program('memory')],
+      env: { MEMORY_FILE_PATH: join(folder(), 'm.jsonl') },
+      graph: 'memory',
+      skills: true,
+    },
+    skills: {
+      'a.md': skillFile({ name: 'skills', description: 'Ours instead.' }, 'Replaced.\n'),
+      'b.md': skillFile({
+        name: 'papers',
+        references_tools: ['open_nodes'],
+        applies_when: { graph_has_node_type: ['Paper'] },
+      }),
+      'c.md': skillFile({ name: 'read_graph' }, 'word '.repeat(600)),
+    },
+  });
+  const told = await run(['serve', path, '--explain', '--client', 'claude-code', '--json'], { cwd });
+  expect(told.code).toBe(0);
+  const explained = JSON.parse(told.stdout);
+  expect(explained.layers.map(({ kind }: { kind: string }) => kind)).toEqual([
+    'project',
+    'framework',
+    'bundled',
+  ]);
+  expect(explained.skills).toContainEqual({
+    name: 'skills',
+    source: join(own, 'a.md'),
+    layer: 'project',
+    state: 'active',
+    failed: [],
+    masks: ['bundled:skills'],
+  });
+  expect(explained.skills).toContainEqual(
+    expect.objectContaining({ name: 'papers', state: 'inactive', failed: ['graph_has_node_type: [Paper]'] }),
+  );
+  expect(explained).toMatchObject({ client: 'Claude Code', cap: 2048, facts: { graph: {} } });
+  const read = explained.tools.find(({ name }: { name: string }) => name === 'read_graph');
+  expect(read).toMatchObject({ ride: { form: 'lazy' } });
+  expect(read.length).toBe(read.description.length);
+
+  const shown = await run(['serve', path, '--explain'], { cwd });
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).toContain('papers is silent: graph_has_node_type: [Paper] is not so.');
+  expect(shown.stdout).toContain('Client: any other, no known cap');
+  expect(shown.stdout).toContain('  Replaced.');
+  expect((await run(['serve', path, '--json'], { cwd })).code).toBe(2);
+  expect((await run(['serve', path, '--explain', '--client', 'nobody'], { cwd })).code).toBe(1);
+});
