@@ -9,8 +9,10 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
  * A site for the tests of one file, which are skipped where there is no browser. After each test nothing may have gone
  * wrong on the side: no script failed, nothing broke the content security policy.
  */
-export async function browserTests(): Promise<{ site: Site; test: typeof nodeTest }> {
-  const site = await Site.open();
+export async function browserTests(
+  options: Parameters<typeof Site.open>[0] = {},
+): Promise<{ site: Site; test: typeof nodeTest }> {
+  const site = await Site.open(options);
   if (!site) {
     console.warn('SKIPPED: the browser tests need Linux on x64, or an installed Chrome.');
     return { site: undefined as never, test: nodeTest.skip as typeof nodeTest };

@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwrigh
 import { sha256 } from '../../schema/digest.ts';
 import { type Database, openDatabase } from '../../worker/db/client.ts';
 import { links } from '../../worker/db/tables.ts';
-import { type Local, startLocal } from '../../worker/local/serve.ts';
+import { type Local, type LocalOptions, startLocal } from '../../worker/local/serve.ts';
 import { bootstrapAccount } from '../../worker/registry/bootstrap.ts';
 import { makeOwnerLink } from '../../worker/registry/links.ts';
 import { newSecret } from '../../worker/registry/random.ts';
@@ -33,12 +33,13 @@ export class Site {
   }
 
   /** Null where there is no browser. */
-  static async open(): Promise<Site | null> {
+  static async open(options: Pick<LocalOptions, 'network'> = {}): Promise<Site | null> {
     const browser = await launchBrowser();
     if (!browser) return null;
     const data = await mkdtemp(join(tmpdir(), 'repertoire-browser-'));
     let db: Database | undefined;
     const local = await startLocal({
+      ...options,
       port: 0,
       data,
       bootstrap: async (client, keep) => {
