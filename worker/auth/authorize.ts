@@ -18,7 +18,7 @@ export interface Question {
   readonly cookies: readonly string[];
 }
 
-export interface ClientFacts {
+interface ClientFacts {
   /** Host that vouches for the client: of its metadata document, else of its redirect. */
   readonly host: string;
   readonly name: string;
@@ -62,7 +62,7 @@ interface Around {
 export async function ask(ctx: Context, request: Request, { issuer, outbound }: Around): Promise<Question> {
   const { accountId } = ctx.actor;
   const query = new URL(request.url).searchParams;
-  const store = new OAuthStore(ctx.db, ctx.now);
+  const store = storeOf(ctx);
   const clientId = query.get('client_id') ?? '';
   requireUsableRedirect(query.get('redirect_uri') ?? '');
   if (isDocumentUrl(clientId)) await registerByDocument(store, clientId, { outbound, now: ctx.now });
@@ -97,7 +97,7 @@ export async function answer(
   { handle, decision }: { handle: string; decision: Decision },
   issuer: string,
 ): Promise<Onward> {
-  const store = new OAuthStore(ctx.db, ctx.now);
+  const store = storeOf(ctx);
   const { api } = openOAuth(store, issuer);
   if (decision === 'deny') {
     const { request: denied, redirectTo, headers } = await api.denyConsent(request, handle);
@@ -141,6 +141,11 @@ export async function answer(
     }),
   });
   return { location: redirectTo, cookies: headers.getSetCookie() };
+}
+
+/** Writes nothing once the person's session has ended. */
+function storeOf(ctx: Context): OAuthStore {
+  return new OAuthStore(ctx.db, ctx.now, (statements) => ctx.write(statements));
 }
 
 /** Whoever writes reads. A client that names no scope that there is gets asked for all, as the challenge names them. */

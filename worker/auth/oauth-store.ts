@@ -6,6 +6,7 @@ import {
   type OAuthRecord,
   type RecordChange,
   readRecord,
+  type Write,
   writeRecords,
 } from '../registry/oauth-records.ts';
 
@@ -40,12 +41,14 @@ const TAKEN_ONCE = 'transaction:';
 export class OAuthStore {
   readonly #db: Database;
   readonly #now: () => number;
+  readonly #write: Write;
   readonly #read = new Map<string, Read>();
   readonly #changes = new Map<string, RecordChange>();
 
-  constructor(db: Database, now: () => number) {
+  constructor(db: Database, now: () => number, write: Write = (statements) => db.batch(statements)) {
     this.#db = db;
     this.#now = now;
+    this.#write = write;
   }
 
   async get(key: string, options?: ReadType | { type?: ReadType }): Promise<unknown> {
@@ -127,7 +130,7 @@ export class OAuthStore {
         ? []
         : endGrant(this.#db, { accountId, grant, at: this.#now(), event: ended });
     });
-    await writeRecords(this.#db, changes, [...endings, ...also]);
+    await writeRecords(this.#db, this.#write, changes, [...endings, ...also]);
   }
 
   async #readOnce(key: string): Promise<Read> {

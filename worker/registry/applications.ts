@@ -64,7 +64,7 @@ export async function revokeApplication(ctx: Context, id: string): Promise<void>
     at: ctx.now(),
     event: 'application_revoked',
   });
-  await ctx.batch([first, ...rest]);
+  await ctx.write([first, ...rest]);
 }
 
 /**

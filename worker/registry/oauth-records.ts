@@ -16,6 +16,9 @@ export interface RecordChange {
   readonly based?: number;
 }
 
+/** Runs statements as one transaction: a database's batch, or that of a caller whose credential must still hold. */
+export type Write = (statements: readonly [Statement, ...Statement[]]) => Promise<unknown>;
+
 /** What was read has been written by somebody else meanwhile, so nothing was stored. */
 export class StaleRecordError extends Error {
   override readonly name = 'StaleRecordError';
@@ -51,11 +54,12 @@ export function listRecords(
 }
 
 /**
- * Writes records in one transaction, with the statements that belong to it.
+ * Writes records in one transaction of `write`, with the statements that belong to it.
  * @throws StaleRecordError
  */
 export async function writeRecords(
   db: Database,
+  write: Write,
   changes: readonly RecordChange[],
   also: readonly Statement[],
 ): Promise<void> {
@@ -68,7 +72,7 @@ export async function writeRecords(
   const [first, ...rest] = statements;
   if (!first) return;
   try {
-    await db.batch([first, ...rest]);
+    await write([first, ...rest]);
   } catch (cause) {
     if (guardBroke(cause)) throw new StaleRecordError('An OAuth record was written meanwhile.', { cause });
     throw cause;

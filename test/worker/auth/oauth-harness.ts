@@ -10,7 +10,7 @@ import { type SignedIn, signedIn } from './signed-in.ts';
 
 export const RESOURCE = `${ORIGIN}/mcp`;
 export const CALLBACK = 'https://claude.ai/api/mcp/auth_callback';
-export const BOTH = 'skills:read skills:write';
+const BOTH = 'skills:read skills:write';
 
 export interface Client {
   readonly id: string;
