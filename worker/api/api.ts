@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import type { AppEnv } from '../deps.ts';
 import { sizeLimit } from '../size-limit.ts';
+import { applications } from './applications.ts';
 import { blobs } from './blobs.ts';
 import { changes } from './changes.ts';
 import { clients } from './clients.ts';
@@ -13,9 +14,9 @@ import { items } from './items.ts';
 import { pairings } from './pairings.ts';
 import { passkeys } from './passkeys.ts';
 import { push } from './push.ts';
-import { servers } from './servers.ts';
 import { recoveryCodes } from './recovery-codes.ts';
 import { everything } from './revoke-all.ts';
+import { servers } from './servers.ts';
 import { sessions } from './sessions.ts';
 import { tokens } from './tokens.ts';
 import { whoami } from './whoami.ts';
@@ -46,6 +47,7 @@ export const api = new Hono<AppEnv>()
   .route('/invitations', invitations)
   .route('/push', push)
   .route('/tokens', tokens)
+  .route('/applications', applications)
   .route('/events', events)
   .route('/revoke-all', everything)
   .route('/whoami', whoami);

@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
 import type { RevokedAll } from '../../schema/account.ts';
 import { applications, devices, deviceTokens, sessions, tokens } from '../db/tables.ts';
 import { eventStatement } from './account-events.ts';
+import { endAllGrants } from './applications.ts';
 import type { Context } from './context.ts';
 
 /**
@@ -16,21 +17,19 @@ export async function revokeAll(ctx: Context): Promise<RevokedAll> {
   ctx.requireFreshPasskey();
   const { db } = ctx;
   const at = ctx.now();
-  const living = (table: typeof sessions | typeof tokens | typeof applications | typeof devices) =>
+  const living = (table: typeof sessions | typeof tokens | typeof devices) =>
     and(eq(table.accountId, accountId), isNull(table.revokedAt), ne(table.id, id));
+  const connected = and(eq(applications.accountId, accountId), isNull(applications.revokedAt));
   const mine = db.select({ id: devices.id }).from(devices).where(eq(devices.accountId, accountId));
-  const [endedSessions, endedTokens, endedApplications, endedDevices, , sockets] = await ctx.write([
+  const [endedSessions, endedTokens, endedDevices, endedApplications, sockets] = await ctx.write([
     db.update(sessions).set({ revokedAt: at }).where(living(sessions)).returning({ id: sessions.id }),
     db.update(tokens).set({ revokedAt: at }).where(living(tokens)).returning({ id: tokens.id }),
-    db
-      .update(applications)
-      .set({ revokedAt: at })
-      .where(living(applications))
-      .returning({ id: applications.id }),
     db.update(devices).set({ revokedAt: at }).where(living(devices)).returning({ id: devices.id }),
-    db.delete(deviceTokens).where(inArray(deviceTokens.deviceId, mine)),
+    db.select({ id: applications.id }).from(applications).where(connected),
     mine,
+    db.delete(deviceTokens).where(inArray(deviceTokens.deviceId, mine)),
     eventStatement(db, { accountId, at, type: 'all_revoked', details: { name } }),
+    ...endAllGrants(db, { accountId, at }),
   ]);
   await Promise.all(sockets.map((device) => ctx.notify({ revoked: device.id })));
   return {
