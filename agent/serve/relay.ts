@@ -11,7 +11,12 @@ export interface Side {
   request(
     request: { method: string; params?: Record<string, unknown> },
     result: StandardSchemaV1Sync<unknown, Result>,
-    options: { signal?: AbortSignal; timeout: number; allowInputRequired?: boolean },
+    options: {
+      signal?: AbortSignal;
+      timeout: number;
+      allowInputRequired?: boolean;
+      headers?: Record<string, string>;
+    },
   ): Promise<Result>;
   notification(notification: { method: string; params?: Record<string, unknown> }): Promise<void>;
 }
@@ -24,16 +29,27 @@ const AS_IT_IS: StandardSchemaV1Sync<unknown, Result> = {
 /** Who asked knows how long to wait; a timer takes no more than this. Milliseconds. */
 const AS_LONG_AS_THEY_WAIT = 2 ** 31 - 1;
 
+export interface PassOptions {
+  signal?: AbortSignal;
+  /** Milliseconds; without it, as long as it takes. */
+  timeout?: number;
+  /** An answer that asks something first is passed on as well, rather than fulfilled by the other side's requests. */
+  asksInResult?: boolean;
+  /** Of this request alone, over HTTP. */
+  headers?: Record<string, string>;
+}
+
 /** Passes a request on, and gives the answer unchanged. Progress needs no help: its token is passed on as well. */
 export function passOn(
   { method, params }: Asked,
   to: Side,
-  { signal, timeout = AS_LONG_AS_THEY_WAIT }: { signal?: AbortSignal; timeout?: number } = {},
+  { signal, timeout = AS_LONG_AS_THEY_WAIT, asksInResult = false, headers }: PassOptions = {},
 ): Promise<Result> {
   return to.request({ method, ...(params && { params }) }, AS_IT_IS, {
     timeout,
-    allowInputRequired: true,
+    allowInputRequired: asksInResult,
     ...(signal && { signal }),
+    ...(headers && { headers }),
   });
 }
 

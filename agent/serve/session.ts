@@ -1,5 +1,6 @@
 import {
   type CallToolResult,
+  LOG_LEVEL_META_KEY,
   type Prompt,
   ProtocolError,
   ProtocolErrorCode,
@@ -15,6 +16,7 @@ import { asksGraph } from '../../schema/riding/gate.ts';
 import { mayChangeGraph, type ToolAnswer } from '../../schema/riding/graph.ts';
 import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
 import { callLoader } from './loader.ts';
+import { paramHeaders } from './param-headers.ts';
 import { createProbe } from './probe.ts';
 import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';
@@ -178,14 +180,18 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   }
 
   /** To the server, with what the newer revision keeps apart from the parameters. */
-  async function forward(request: Asked, { mcpReq }: ServerContext): Promise<Result> {
+  async function forward(
+    request: Asked,
+    { mcpReq }: ServerContext,
+    headers: Record<string, string> = {},
+  ): Promise<Result> {
     const { envelope, inputResponses, signal } = mcpReq;
-    const level = (envelope as Params | undefined)?.['io.modelcontextprotocol/logLevel'];
+    const level = (envelope as Params | undefined)?.[LOG_LEVEL_META_KEY];
     if (typeof level === 'string' && !sameRevision) {
       levelAsked = true;
       await upstream.setLevel(level);
     }
-    if (!modern || !sameRevision) return upstream.request(request, { signal });
+    if (!modern || !sameRevision) return upstream.request(request, { signal, headers });
     levelAsked = true;
     const { method, params } = request;
     const state = mcpReq.requestState();
@@ -199,7 +205,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
           _meta: { ...(params?._meta as Params | undefined), ...(envelope as Params | undefined) },
         },
       },
-      { signal },
+      { signal, headers },
     );
   }
 
@@ -224,7 +230,8 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     }
     const call = { method: 'tools/call', params: { ...params, name: own ?? asked } };
     try {
-      const result = await forward(call, context);
+      const { inputSchema } = known.tools.find(({ name }) => name === asked) ?? {};
+      const result = await forward(call, context, paramHeaders(inputSchema, params?.arguments));
       if (asked !== manifest.overviewTool || !isBareCall(params?.arguments as Params | undefined))
         return result;
       const banner = bannerOf(await look(), project);

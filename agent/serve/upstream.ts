@@ -16,7 +16,7 @@ import {
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
 import type { Reach } from './reach.ts';
-import { type Asked, brokeOff, passOn } from './relay.ts';
+import { type Asked, brokeOff, type PassOptions, passOn } from './relay.ts';
 
 /** Newest first; what a client of another revision asks for is tried before them. */
 const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -98,13 +98,14 @@ export class Upstream {
   }
 
   /** Passes a request on. @throws UpstreamGone, or the server's own error */
-  async request(asked: Asked, options: { signal?: AbortSignal; timeout?: number } = {}): Promise<Result> {
+  async request(asked: Asked, options: PassOptions = {}): Promise<Result> {
     const client = await this.#connected();
     const own = ownMeaning(client, asked);
     if (own) return own(this);
     const told = this.#level !== null && isModern(client) ? withLevel(asked, this.#level) : asked;
+    const how = { ...options, asksInResult: this.#options.caller.era === 'modern' };
     try {
-      const result = await passOn(told, client, options);
+      const result = await passOn(told, client, how);
       this.#remember(asked);
       return result;
     } catch (error) {
@@ -112,7 +113,7 @@ export class Upstream {
       if (!forgotten(error)) throw this.#judge(error);
     }
     await this.#drop(client);
-    return await passOn(told, await this.#connected(), options).catch((error) => {
+    return await passOn(told, await this.#connected(), how).catch((error) => {
       throw this.#judge(error);
     });
   }
@@ -121,7 +122,7 @@ export class Upstream {
   async list<Entry>(
     method: string,
     key: string,
-    options: { signal?: AbortSignal; timeout?: number } = {},
+    options: PassOptions = {},
   ): Promise<{ entries: Entry[]; rest: Record<string, unknown> }> {
     const entries: Entry[] = [];
     let rest: Record<string, unknown> | undefined;
