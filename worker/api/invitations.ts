@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { type Invitation, InvitationBody } from '../../schema/account.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
-import { invite } from '../registry/links.ts';
+import { invite, setupLink } from '../registry/links.ts';
 import { bodyOf } from './input.ts';
 
 /** Invitations to this registry, under `/invitations`. */
@@ -15,6 +15,9 @@ invitations.post('/', async (c) => {
   const ctx = await callerOf(c);
   const { name } = await bodyOf(c, InvitationBody);
   const { token, expiresAt } = await invite(ctx, name);
-  const answer: Invitation = { url: `${new URL(c.req.url).origin}/setup#${token}`, expires_at: expiresAt };
+  const answer: Invitation = {
+    url: setupLink(new URL(c.req.url).origin, token),
+    expires_at: expiresAt,
+  };
   return c.json(answer, 201);
 });

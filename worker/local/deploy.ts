@@ -6,7 +6,9 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@libsql/client/http';
 import { Command } from 'commander';
+import { openDatabase } from '../db/client.ts';
 import { bootstrapAccount } from '../registry/bootstrap.ts';
+import { makeOwnerLink, setupLink } from '../registry/links.ts';
 import { ownerFile, secretKey, writeOwner } from './data-folder.ts';
 import { migrateDatabase, NewerDatabaseError } from './migrate.ts';
 import { StartError } from './start-error.ts';
@@ -38,9 +40,31 @@ async function deploy(env: NodeJS.ProcessEnv, { data, dryRun = false }: Options)
     const made = await bootstrapAccount(client, (token) => writeOwner(data, { url: origin, token }));
     if (made) console.log(`\nOwner token    ${ownerFile(data)}`);
     console.log(`MCP URL        ${origin}/mcp\nPair a device  repertoire pair ${origin}`);
+    await sayOwnerLink(client, origin, env);
   } finally {
     client.close();
   }
+}
+
+/** Said while there is no passkey yet: afterwards moving to another host name locks everybody out. */
+async function sayOwnerLink(
+  client: ReturnType<typeof createClient>,
+  origin: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const token = await makeOwnerLink(openDatabase(client), Date.now());
+  if (token === null) return;
+  const { hostname } = new URL(origin);
+  console.log(
+    `\nPasskeys belong to the host name ${hostname}. Who moves the registry to another one, such as from workers.dev to a domain\nof their own, has to make every passkey anew; so move first. The next step makes the first passkey.\n`,
+  );
+  // What a build service prints is kept, and read by others.
+  const link = env.CI
+    ? `run "npm run owner-link -- --url ${origin}" at a terminal`
+    : setupLink(origin, token);
+  console.log(
+    `Owner link     ${link}\n               It works once, within an hour; "npm run owner-link" makes another.`,
+  );
 }
 
 async function migrate(client: ReturnType<typeof createClient>): Promise<void> {

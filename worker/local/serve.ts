@@ -11,7 +11,10 @@ import {
   MiniflareCoreError,
 } from 'miniflare';
 import { parse } from 'smol-toml';
+import { openDatabase } from '../db/client.ts';
 import { bootstrapAccount } from '../registry/bootstrap.ts';
+import { makeOwnerLink, setupLink } from '../registry/links.ts';
+import { browserOrigin } from './browser-origin.ts';
 import { bundleWorker } from './bundle.ts';
 import { databaseFile, ownerFile, readOwner, secretKey, writeOwner } from './data-folder.ts';
 import { SqlError } from './database.ts';
@@ -45,6 +48,8 @@ export interface Local {
   readonly ownerFile: string;
   /** Null when the account is older than this run and its file is gone. */
   readonly ownerToken: string | null;
+  /** A link that makes whoever opens it the owner; older ones are dead. Null when there is an owner. */
+  makeOwnerLink(): Promise<string | null>;
   stop(): Promise<void>;
 }
 
@@ -80,7 +85,16 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     await (options.bootstrap ?? bootstrapAccount)(client, (token) => writeOwner(data, { url, token }));
     const kept = await readOwner(data);
     if (kept && kept.url !== url) await writeOwner(data, { ...kept, url });
-    return { url, ownerFile: ownerFile(data), ownerToken: kept?.token ?? null, stop };
+    return {
+      url,
+      ownerFile: ownerFile(data),
+      ownerToken: kept?.token ?? null,
+      makeOwnerLink: async () => {
+        const token = await makeOwnerLink(openDatabase(client), Date.now());
+        return token && setupLink(browserOrigin(url), token);
+      },
+      stop,
+    };
   } catch (error) {
     // Disposing of a Worker that never got ready rejects with the reason that is thrown here anyway.
     await stop().catch(() => undefined);

@@ -38,8 +38,9 @@ async function run({ port, data, json, demo }: Flags): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  process.stdout.write(`${json ? JSON.stringify(facts(local)) : summary(local)}\n`);
   stopOnSignals(local);
+  const said = json ? JSON.stringify(facts(local)) : summary(local, await local.makeOwnerLink());
+  process.stdout.write(`${said}\n`);
 }
 
 function stopOnSignals(local: Local): void {
@@ -54,21 +55,26 @@ function stopOnSignals(local: Local): void {
   }
 }
 
+/** Without the owner link: what a script reads ends in logs. */
 function facts({ url, ownerFile }: Local) {
   return { url, mcp: `${url}/mcp`, pair: `${COMMAND} pair ${url}`, owner_file: ownerFile };
 }
 
-function summary(local: Local): string {
+function summary(local: Local, ownerLink: string | null): string {
   const { mcp, pair, owner_file: file } = facts(local);
   const strong = (text: string) =>
     process.stdout.isTTY && !process.env.NO_COLOR ? `\u001b[1m${text}\u001b[22m` : text;
   const owner = local.ownerToken
     ? relative('.', file) || file
     : `${file} is gone; its token cannot be shown again`;
+  const link = ownerLink
+    ? ['  Make it yours, with a passkey; the link works once, within an hour:', `  ${strong(ownerLink)}`, '']
+    : [];
   return [
     '',
     `${strong('Repertoire')} is running. Ctrl-C stops it.`,
     '',
+    ...link,
     `  MCP URL      ${strong(mcp)}`,
     `  Owner token  ${owner}`,
     '',

@@ -33,8 +33,8 @@ export interface OpenLink {
 }
 
 /**
- * A link that makes whoever opens it the owner; null when there is one: an account with a passkey or a linked login. Its
- * token belongs into a URL's fragment, `/setup#token`, where no log sees it. Owner links that were not used are dead.
+ * The token of a link that makes whoever opens it the owner; null when there is one: an account with a passkey or a
+ * linked login. Owner links that were not used are dead.
  */
 export async function makeOwnerLink(db: Database, now: number): Promise<string | null> {
   const [[owned], [first]] = await db.batch([
@@ -46,7 +46,15 @@ export async function makeOwnerLink(db: Database, now: number): Promise<string |
   return keepLink(db, now, { type: 'owner', accountId: first.id });
 }
 
-/** A link that adds a passkey to an account without signing in: for whoever has the database's keys. Older ones are dead. */
+/** Where a link's token is taken to. In the fragment it reaches no server, so no log. */
+export function setupLink(origin: string, token: string): string {
+  return `${origin}/setup#${token}`;
+}
+
+/**
+ * The token of a link that adds a passkey to an account without signing in: for whoever has the database's keys. Older
+ * ones are dead.
+ */
 export function makeRecoveryLink(db: Database, now: number, accountId: string): Promise<string> {
   return keepLink(db, now, { type: 'recovery', accountId });
 }
