@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, isNull, lte } from 'drizzle-orm';
-import type { SessionList } from '../../schema/account.ts';
+import type { Session, SessionList } from '../../schema/account.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Database, Statement } from '../db/client.ts';
@@ -88,16 +88,18 @@ export async function listSessions(ctx: Context): Promise<SessionList> {
   ]);
   ctx.require('devices:write');
   return {
-    sessions: rows.map((row) => ({
-      id: row.id,
-      browser: row.browser,
-      place: row.place,
-      method: row.method,
-      created_at: row.createdAt,
-      last_used_at: row.lastUsedAt,
-      expires_at: row.expiresAt,
-      current: ctx.actor.type === 'session' && ctx.actor.id === row.id,
-    })),
+    sessions: rows.map(
+      (row): Session => ({
+        id: row.id,
+        browser: row.browser,
+        place: row.place,
+        method: row.method,
+        created_at: row.createdAt,
+        last_used_at: row.lastUsedAt,
+        expires_at: row.expiresAt,
+        current: ctx.actor.type === 'session' && ctx.actor.id === row.id,
+      }),
+    ),
   };
 }
 
