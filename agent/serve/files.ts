@@ -47,20 +47,19 @@ export function readSkillFile(path: string): SkillFile {
 
 /** Names of the skill files in the order in which they are read, with what tells one state of a file from the next. */
 function listing(directory: string): [name: string, stamp: string][] {
-  let entries: { name: string; file: boolean; stamp: string }[];
+  const stamps = new Map<string, string>();
   try {
-    entries = readdirSync(directory).map((name) => ({ name, ...look(join(directory, name)) }));
+    for (const name of readdirSync(directory)) {
+      if (!name.endsWith('.md')) continue;
+      const found = statSync(join(directory, name), { throwIfNoEntry: false });
+      if (!found?.isFile()) continue;
+      const { ino, size, mtimeMs, ctimeMs, mode } = found;
+      stamps.set(name, `${ino} ${size} ${mtimeMs} ${ctimeMs} ${mode}`);
+    }
   } catch {
     // Gone meanwhile; there was a directory when we started, and there may be one again.
     return [];
   }
-  const stamps = new Map(entries.map(({ name, stamp }) => [name, stamp]));
-  return skillFileNames(entries).map((name) => [name, stamps.get(name) ?? '']);
-}
-
-function look(path: string): { file: boolean; stamp: string } {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  if (!found) return { file: false, stamp: '' };
-  const { ino, size, mtimeNs, ctimeNs, mode } = found;
-  return { file: found.isFile(), stamp: [ino, size, mtimeNs, ctimeNs, mode].join(' ') };
+  const names = skillFileNames([...stamps.keys()].map((name) => ({ name, file: true })));
+  return names.map((name) => [name, stamps.get(name) ?? '']);
 }

@@ -115,7 +115,15 @@ export function bannerOf(view: View, { manifest }: Project): string {
   return modeBanner(manifest.graph ? 'graph' : 'bare', groups);
 }
 
-/** Differs when what is announced to clients differs. */
-export function announcedSet({ active }: View): Promise<string> {
-  return activeSet(active);
+/** Gives a text that differs when what is announced to clients differs. Most requests find the set of the one before. */
+export function setTeller(): (view: View) => Promise<string> {
+  let last: readonly RidingSkill[] = [];
+  let told: Promise<string> | undefined;
+  return ({ active }) => {
+    const same = active.length === last.length && active.every((skill, i) => skill === last[i]);
+    if (told && same) return told;
+    last = active;
+    told = activeSet(active);
+    return told;
+  };
 }

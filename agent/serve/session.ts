@@ -22,7 +22,7 @@ import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';
 import { type Asked, passOn } from './relay.ts';
 import type { Report } from './report.ts';
-import { announcedSet, bannerOf, ridden, takeView, type View } from './rider.ts';
+import { bannerOf, ridden, setTeller, takeView, type View } from './rider.ts';
 import { type Caller, Upstream, UpstreamGone } from './upstream.ts';
 import { watchSkills } from './watch.ts';
 
@@ -75,6 +75,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
       (params, timeout) =>
         upstream.request({ method: 'tools/call', params }, { timeout }) as Promise<ToolAnswer>,
     );
+  const setOf = setTeller();
   let latest: View | null = null;
   let turns = 0;
   let announced: { turn: number; set: string } | null = null;
@@ -283,7 +284,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     const turn = ++turns;
     const view = await takeView(project, tools ?? (await upstreamTools()).entries, probe);
     report('skills', view.diagnostics);
-    const set = await announcedSet(view);
+    const set = await setOf(view);
     // One that began earlier and ended later knows less.
     const outdated = announced !== null && announced.turn > turn;
     const changed = !outdated && announced !== null && announced.set !== set;
