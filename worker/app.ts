@@ -9,6 +9,7 @@ import { signIn } from './auth/sign-in-routes.ts';
 import { assets } from './dashboard/assets.ts';
 import { asksForPage, pages, showError } from './dashboard/pages.tsx';
 import type { AppEnv, Deps } from './deps.ts';
+import { connecting } from './gateway/connect-routes.ts';
 import { gateway } from './gateway/route.ts';
 import { mcp } from './mcp/route.ts';
 
@@ -43,6 +44,7 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   app.route('/auth', signIn);
   app.route('/mcp', mcp);
   app.route('/mcp', gateway);
+  app.route('/', connecting);
   app.route('/', oauth);
   app.route('/assets', assets);
   app.route('/', pages);

@@ -7,11 +7,13 @@ import {
   DeclaredSkillFile,
   type Server,
   ServerBody,
+  type ServerConnection,
   ServerEditBody,
   type ServerList,
   type ServerPreview,
 } from '../../schema/servers.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
+import { beginConnect } from '../gateway/connect.ts';
 import { openSession } from '../gateway/open.ts';
 import { previewServer } from '../gateway/preview.ts';
 import { getServerSkill, putServerSkill, removeServerSkill } from '../registry/server-skills.ts';
@@ -82,6 +84,16 @@ servers.get('/:name/preview', async (c) => {
   const session = await openSession(await callerOf(c), c.var.deps, c.req.param('name'));
   const answer: ServerPreview = await previewServer(session, client);
   return c.json(answer);
+});
+
+/**
+ * → `ServerConnection`: the address where the person lets the registry in, over OAuth; from there they come back to the
+ * account page, in the browser in which they are signed in. Errors: `invalid_input`, `passkey_required`, `unavailable`.
+ */
+servers.post('/:name/connect', async (c) => {
+  const ctx = await callerOf(c);
+  const url = await beginConnect(ctx, c.var.deps, c.req.param('name'), new URL(c.req.url).origin);
+  return c.json({ authorize_url: url.href } satisfies ServerConnection);
 });
 
 /** → the text of a skill that is declared for this server. */

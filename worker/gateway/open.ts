@@ -20,7 +20,10 @@ export async function sessionOf(
   server: OpenedServer,
   deadline?: number,
 ): Promise<ServerSession> {
-  const target = await targetOf(server, servers.vault, createOutbound(outbound, servers));
+  const target = await targetOf(ctx, server, {
+    vault: servers.vault,
+    fetch: createOutbound(outbound, servers),
+  });
   const manifest = readManifest(server.manifest);
   return new ServerSession(ctx, server, {
     manifest,
