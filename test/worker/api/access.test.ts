@@ -11,7 +11,7 @@ beforeEach(async () => {
   api = await openTestApi();
 });
 
-/** A skill, a device, a blob and a waiting, claimed pairing of one account. */
+/** A skill, a device, a blob, a server with a skill of its own, and a waiting, claimed pairing of one account. */
 async function things(account: string): Promise<Things> {
   const token = await api.token(Scope.options, account);
   const created = await api.call('/api/v1/items', {
@@ -25,12 +25,17 @@ async function things(account: string): Promise<Things> {
   const { json: pairing } = await api.call('/api/v1/pairings', ask);
   await api.call(`/api/v1/pairings/${pairing.user_code}/approve`, { method: 'POST', token });
   const { json: tokens } = await api.call('/api/v1/tokens', { token });
+  const server = { name: 'mine', upstream: 'https://mcp.example.com/mcp' };
+  await api.call('/api/v1/servers', { method: 'POST', token, body: server });
+  const text = '---\nname: mine\n---\nMine.\n';
+  await api.call('/api/v1/servers/mine/skills/mine.md', { method: 'PUT', token, body: { text } });
   return {
     skill: 'mine',
     device: (await api.pair(account)).id,
     digest: created.json.item.files[0].digest,
     code: pairing.user_code,
     token: tokens.tokens[0].id,
+    server: 'mine',
   };
 }
 
@@ -95,7 +100,9 @@ test('every route refuses a caller without its scope, names the scope, and chang
   const state = async () => {
     const token = await api.token(Scope.options, account);
     const answers = await Promise.all(
-      ['/changes', '/guidelines', '/devices'].map((path) => api.call(`/api/v1${path}`, { token })),
+      ['/changes', '/guidelines', '/devices', '/servers'].map((path) =>
+        api.call(`/api/v1${path}`, { token }),
+      ),
     );
     return answers.map(({ json }) => json);
   };
@@ -137,7 +144,15 @@ describe('two accounts', () => {
   test("lists, feed and search show nothing of another account's", async () => {
     await things(await api.addAccount());
     const token = await api.token();
-    for (const path of ['/items', '/items?removed=1', '/items?q=mine', '/changes', '/devices', '/clients']) {
+    for (const path of [
+      '/items',
+      '/items?removed=1',
+      '/items?q=mine',
+      '/changes',
+      '/devices',
+      '/clients',
+      '/servers',
+    ]) {
       const { status, text } = await api.call(`/api/v1${path}`, { token });
       expect([path, status]).toEqual([path, 200]);
       expect(text).not.toContain('mine');

@@ -7,6 +7,7 @@ export interface Things {
   digest: string;
   code: string;
   token: string;
+  server: string;
 }
 
 export interface Route {
@@ -152,6 +153,59 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/tokens/:id', at: ({ token }) => `/tokens/${token}`, scope: 'devices:write' },
   { method: 'GET', path: '/events', at: () => '/events', scope: 'devices:write' },
   { method: 'POST', path: '/revoke-all', at: () => '/revoke-all', scope: 'devices:write' },
+  { method: 'GET', path: '/servers', at: () => '/servers', scope: 'skills:read' },
+  {
+    method: 'POST',
+    path: '/servers',
+    at: () => '/servers',
+    body: { name: 'more', upstream: 'https://mcp.example.com/mcp' },
+    scope: 'skills:write',
+  },
+  { method: 'GET', path: '/servers/:name', at: ({ server }) => `/servers/${server}`, scope: 'skills:read' },
+  {
+    method: 'PATCH',
+    path: '/servers/:name',
+    at: ({ server }) => `/servers/${server}`,
+    body: { in_main: true },
+    scope: 'skills:write',
+  },
+  {
+    method: 'DELETE',
+    path: '/servers/:name',
+    at: ({ server }) => `/servers/${server}`,
+    scope: 'skills:write',
+  },
+  {
+    method: 'GET',
+    path: '/servers/:name/preview',
+    at: ({ server }) => `/servers/${server}/preview`,
+    scope: 'skills:read',
+  },
+  {
+    method: 'POST',
+    path: '/servers/:name/connect',
+    at: ({ server }) => `/servers/${server}/connect`,
+    scope: 'skills:write',
+  },
+  {
+    method: 'GET',
+    path: '/servers/:name/skills/:file',
+    at: ({ server }) => `/servers/${server}/skills/mine.md`,
+    scope: 'skills:read',
+  },
+  {
+    method: 'PUT',
+    path: '/servers/:name/skills/:file',
+    at: ({ server }) => `/servers/${server}/skills/mine.md`,
+    body: { text: '---\nname: other\n---\nOther.\n' },
+    scope: 'skills:write',
+  },
+  {
+    method: 'DELETE',
+    path: '/servers/:name/skills/:file',
+    at: ({ server }) => `/servers/${server}/skills/mine.md`,
+    scope: 'skills:write',
+  },
   { method: 'GET', path: '/clients', at: () => '/clients', scope: 'skills:read' },
   { method: 'GET', path: '/push', at: () => '/push', scope: 'device' },
   { method: 'GET', path: '/whoami', at: () => '/whoami', scope: 'none' },
