@@ -442,7 +442,7 @@ export const oauthRecords = sqliteTable(
   (t) => [index('oauth_records_by_expiry').on(t.expiresAt)],
 );
 
-/** Refresh tokens that were exchanged, by SHA-256 of token and client. One that comes again late ends its grant. */
+/** Refresh tokens that were exchanged or replaced, by SHA-256. One that comes again late ends its grant. */
 export const refreshes = sqliteTable(
   'refreshes',
   {
