@@ -1,20 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Local, startLocal } from '../../worker/local/serve.ts';
 import { openBearerProxy } from './bearer-proxy.ts';
 import { type Applies, EXPECTED, SKILLS } from './expected.ts';
-
-const PROGRAM = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
-
-interface Check {
-  id: string;
-  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
-  errorMessage?: string;
-}
+import { type Check, runConformance } from './program.ts';
 
 let folder: string;
 let local: Local;
@@ -54,19 +45,8 @@ async function create(body: object): Promise<void> {
 }
 
 /** Runs the program against the running Worker; every scenario's checks by its name. */
-async function run(output: string, ...flags: string[]): Promise<Map<string, Check[]>> {
-  const out = join(folder, output);
-  // Its exit code counts the scenarios that do not apply, so the checks themselves are read.
-  await new Promise<void>((resolve) => {
-    const flagged = [PROGRAM, 'server', '--url', `${proxy.url}/mcp`, '-o', out, ...flags];
-    execFile(process.execPath, flagged, { timeout: 150_000 }, () => resolve());
-  });
-  const scenarios = new Map<string, Check[]>();
-  for (const name of await readdir(out)) {
-    const [, scenario = name] = /^server-(.*)-\d{4}-\d\d-\d\dT/.exec(name) ?? [];
-    scenarios.set(scenario, JSON.parse(await readFile(join(out, name, 'checks.json'), 'utf8')));
-  }
-  return scenarios;
+function run(output: string, ...flags: string[]): Promise<Map<string, Check[]>> {
+  return runConformance(`${proxy.url}/mcp`, join(folder, output), ...flags);
 }
 
 function judge(checks: readonly Check[] = [], { passed, cannot = {} }: Applies): void {
