@@ -89,6 +89,7 @@ export async function runDaemon(options: AgentOptions): Promise<Ended> {
           sync.full();
         },
         onRing: sync.ring,
+        onDoubt: sync.doubt,
         onClosed(reason, retryInMs) {
           agent.listening = false;
           log({ level: 'info', message: reason, retry_in_ms: Math.round(retryInMs) });
@@ -104,8 +105,11 @@ export async function runDaemon(options: AgentOptions): Promise<Ended> {
             'Another machine listens with the key of this device; changes are fetched on a timer from now on. "repertoire status" says what to do.';
           log({ level: 'warn', message });
         }
-        // The pass that asks again finds out, and stops the writing.
-        if (how === 'unpaired') sync.full();
+        if (how === 'unpaired') {
+          sync.doubt();
+          // The pass that asks again finds out, and stops the writing for good.
+          sync.full();
+        }
       });
       const message = await Promise.race([sync.unpaired, aborted(stop)]);
       ended.abort();

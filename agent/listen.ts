@@ -9,6 +9,8 @@ export interface Listen {
   /** The socket is open: whatever rang before was missed. */
   onOpen(): void;
   onRing(cursor: string): void;
+  /** The registry closed the socket for good: it may no longer know this device. */
+  onDoubt?(): void;
   /** Why the socket is not open, and in how many milliseconds it is tried again. */
   onClosed?(reason: string, retryInMs: number): void;
   signal: AbortSignal;
@@ -35,7 +37,7 @@ interface End {
  * A closed or refused socket alone never means unpaired: only a fresh access token that is refused does.
  */
 export async function listen(options: Listen): Promise<'unpaired' | 'replaced' | 'stopped'> {
-  const { signal, onClosed, random = Math.random } = options;
+  const { signal, onClosed, onDoubt, random = Math.random } = options;
   const timing = { ...TIMING, ...options.timing };
   let failures = 0;
   let renew = false;
@@ -45,7 +47,9 @@ export async function listen(options: Listen): Promise<'unpaired' | 'replaced' |
     if (end instanceof Unpaired) return 'unpaired';
     if (end.code === CLOSE.replaced.code) return 'replaced';
     // The token may have ended before its time; a new one tells that from a device that is no longer paired.
-    renew = end.refused || !retryAfterClose(end.code);
+    const doubtful = !retryAfterClose(end.code);
+    if (doubtful) onDoubt?.();
+    renew = end.refused || doubtful;
     if (end.lasted) failures = 0;
     failures++;
     const soon = renew && failures === 1;

@@ -1,4 +1,5 @@
 import { lstatSync, statSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { DeviceEvent } from '../schema/api.ts';
 import type { ClientId } from '../schema/clients.ts';
 import { type ClientFolder, clientFolders, clientPresence, type Machine } from '../schema/folders.ts';
@@ -55,8 +56,11 @@ export interface PassDeps {
 }
 
 export interface Folders {
-  /** Plans and applies once. Never called while another pass runs. */
-  pass(scope: Scope): Promise<PassResult>;
+  /**
+   * Plans and applies once, up to the items that are being written when `halted` becomes true. Never called while another
+   * pass runs.
+   */
+  pass(scope: Scope, halted?: () => boolean): Promise<PassResult>;
   /** The roots opened by the last pass, retired ones included. */
   roots(): Root[];
 }
@@ -76,7 +80,7 @@ export function createFolders(deps: PassDeps): Folders {
   let strays = new Map<string, string>();
   let seen = '';
 
-  async function pass(asked: Scope): Promise<PassResult> {
+  async function pass(asked: Scope, halted = () => false): Promise<PassResult> {
     const settings = readSettings(files);
     const folders = presentFolders(machine, settings);
     // What a person decided, or a client that came, concerns items that have not changed.
@@ -91,9 +95,9 @@ export function createFolders(deps: PassDeps): Folders {
     const actions = plan(spots).map((action) => braked(action, waiting));
     const events = recordFacts({
       records,
-      done: await applyAll(actions),
+      done: await applyAll(actions, halted),
       held: survey.held,
-      isStale: (fact) => isStale(fact, folders, scope),
+      isStale: (fact) => !halted() && isStale(fact, folders, scope),
       now: now(),
     });
     seen = view;
@@ -201,7 +205,7 @@ export function createFolders(deps: PassDeps): Folders {
    * Every folder of one item in one go, several items at a time; one that fails does not stop the others. Folders that are
    * one through a person's link take turns.
    */
-  async function applyAll(actions: Action[]): Promise<Done[]> {
+  async function applyAll(actions: Action[], halted: () => boolean): Promise<Done[]> {
     const done: Done[] = [];
     const groups = Map.groupBy(actions, ({ item }) => item).values();
     const inTurn = async (turns: Action[]) => {
@@ -209,6 +213,9 @@ export function createFolders(deps: PassDeps): Folders {
     };
     const work = async () => {
       for (const group of groups) {
+        // Lets the socket and other commands be heard between two items.
+        await turn();
+        if (halted()) return;
         const places = Map.groupBy(group, ({ folder }) => opened.get(folder)?.real ?? folder);
         await everyOne(Array.from(places.values(), inTurn));
       }

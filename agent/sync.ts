@@ -49,6 +49,8 @@ export interface Sync {
   ring(cursor: string): void;
   /** Look at everything. */
   full(): void;
+  /** The registry may no longer know this device: nothing more is written until it has answered again. */
+  doubt(): void;
   /** The disk may have changed under these items. */
   hint(items: Iterable<string>): void;
   /** Resolves when nothing is running or asked for, reports included. */
@@ -68,7 +70,8 @@ interface Asked {
  * The loop that keeps the device as the registry wishes: pull, plan, apply, report.
  * - Passes never run concurrently.
  * - Whatever is asked for during a pass makes one more pass, however often it is asked.
- * - A pass that began is finished: an abort cuts waiting for the network short, never a write.
+ * - A pass that began is finished: an abort cuts waiting for the network short, never a write. In doubt whether the registry
+ *   still knows the device it ends with the items that are being written.
  * - A ring looks only at what changed; the report follows the write and does not delay the next pass.
  * - Reports that the registry did not take are told again with the next pass.
  * - Without the registry, what is known already is still kept on disk.
@@ -83,6 +86,9 @@ export function createSync(deps: SyncDeps): Sync {
   let unreported: NodeJS.Timeout | undefined;
   let reporting: Promise<void> = Promise.resolve();
   let stopped = false;
+  /** How often it was doubted that the registry knows the device, and how often of that it has answered since. */
+  let doubts = 0;
+  let answered = 0;
   /** Items that changed and that no pass has looked at yet. */
   const unseen = new Set<string>();
 
@@ -119,7 +125,7 @@ export function createSync(deps: SyncDeps): Sync {
     if (pull && !(await bring(rung, scope === 'all'))) return;
     const looked: Scope = scope === 'all' ? scope : new Set([...scope, ...unseen]);
     if (looked !== 'all' && looked.size === 0) return report();
-    const result = await folders.pass(looked);
+    const result = await folders.pass(looked, () => doubts > answered);
     unseen.clear();
     for (const { folder, message } of result.folders) {
       const before = status.result?.folders.find((other) => other.folder.path === folder.path);
@@ -140,6 +146,7 @@ export function createSync(deps: SyncDeps): Sync {
 
   /** Brings the mirror up to date as far as the registry can be reached; false when nothing may be written. */
   async function bring(rung: string | null, full: boolean): Promise<boolean> {
+    const before = doubts;
     const { rewound } = readCondition(files);
     const afresh = rewound !== null && readSettings(files).rewound_to === rewindKey(rewound);
     try {
@@ -157,6 +164,7 @@ export function createSync(deps: SyncDeps): Sync {
           log({ level: 'warn', message: failure });
         }
       status.online = true;
+      answered = before;
       changeCondition(files, { rewound: null, unpaired: null });
       return true;
     } catch (error) {
@@ -214,6 +222,9 @@ export function createSync(deps: SyncDeps): Sync {
       if (!known) ask({ pull: true, rung: cursor, scope: new Set() });
     },
     full: () => ask({ pull: true, rung: null, scope: 'all' }),
+    doubt() {
+      doubts++;
+    },
     hint: (items) => ask({ pull: false, rung: null, scope: new Set(items) }),
     async idle() {
       while (running) await running;

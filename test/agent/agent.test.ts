@@ -9,8 +9,9 @@ import { runDaemon } from '../../agent/daemon.ts';
 import { ask } from '../../agent/instance.ts';
 import { openMirror } from '../../agent/mirror.ts';
 import { pair } from '../../agent/pairing.ts';
+import { createFolders } from '../../agent/pass.ts';
 import type { Registry } from '../../agent/registry.ts';
-import { changeSettings, forgetDevice, readCondition, rewindKey } from '../../agent/state.ts';
+import { changeSettings, forgetDevice, openRecords, readCondition, rewindKey } from '../../agent/state.ts';
 import { AccountEventList } from '../../schema/account.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Local } from '../../worker/local/serve.ts';
@@ -214,23 +215,108 @@ describe('pairing', () => {
   });
 });
 
-describe('revocation', () => {
-  it('ends a connected agent, which leaves every file', async () => {
+/** Every file below a folder with its text. */
+function files(folder: string): [string, string][] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .map((path) => [path, text(path)]);
+}
+
+const idOf = (device: TestDevice) => JSON.parse(text(device.files.device)).device as string;
+
+describe('check 27: a device that is revoked', () => {
+  it('while it is connected ends its agent, which leaves every file and writes none after', async () => {
     const name = fresh('revoked');
     const device = await TestDevice.pair(local);
     await create(name);
     await device.start();
-    const file = device.path('.claude/skills', name, 'SKILL.md');
-    await until(() => existsSync(file));
-    await owner.revoke(JSON.parse(text(device.files.device)).device);
+    await until(() => existsSync(device.path('.claude/skills', name, 'SKILL.md')));
+    await owner.revoke(idOf(device));
     expect(await device.ended).toEqual({ ended: 'unpaired', message: expect.stringMatching(/revoked/) });
     expect(readCondition(device.files).unpaired?.message).toMatch(/revoked/);
+    const left = files(device.path('.claude'));
     await edit(name, 'After.');
     expect(await runDaemon(device.options)).toMatchObject({ ended: 'unpaired' });
-    expect(text(file)).toContain('Say hi.');
+    expect(files(device.path('.claude'))).toEqual(left);
   });
 
-  it('is not what being offline is', async () => {
+  it('while it is offline finds out when it is back, and leaves every file', async () => {
+    const name = fresh('offline');
+    let reachable = true;
+    const device = await TestDevice.pair(local, ['.claude'], {
+      fetch: (...request) => (reachable ? fetch(...request) : Promise.reject(new TypeError('fetch failed'))),
+      timing: { retryFrom: 1, retryTo: 10 },
+    });
+    await create(name);
+    await device.once();
+    const left = files(device.path('.claude'));
+    reachable = false;
+    const ended = runDaemon(device.options);
+    await until(() => device.log.some(({ message }) => /cannot be reached/.test(message)));
+    await owner.revoke(idOf(device));
+    await edit(name, 'After.');
+    reachable = true;
+    expect(await ended).toEqual({ ended: 'unpaired', message: expect.stringMatching(/revoked/) });
+    expect(files(device.path('.claude'))).toEqual(left);
+  });
+
+  it('while changes are on their way to it does not write them', async () => {
+    const names = [fresh('kept'), fresh('late')] as const;
+    const refused = Promise.withResolvers<void>();
+    let armed = false;
+    const device = await TestDevice.pair(local, ['.claude'], {
+      // The changes arrive when the registry no longer knows the device.
+      async fetch(...request) {
+        const response = await fetch(...request);
+        const { pathname } = new URL(String(request[0]));
+        if (!armed) return response;
+        if (pathname.endsWith('/devices/token') && response.status === 401) refused.resolve();
+        if (pathname.endsWith('/changes') && response.ok) {
+          await owner.revoke(idOf(device));
+          await refused.promise;
+        }
+        return response;
+      },
+    });
+    await create(names[0]);
+    await device.start();
+    await until(() => existsSync(device.path('.claude/skills', names[0], 'SKILL.md')));
+    await device.idle();
+    const left = files(device.path('.claude'));
+    armed = true;
+    await create(names[1]);
+    expect(await device.ended).toEqual({ ended: 'unpaired', message: expect.stringMatching(/revoked/) });
+    expect(files(device.path('.claude'))).toEqual(left);
+  });
+
+  it('while items are being written ends with those under way', async () => {
+    const device = await TestDevice.pair(local, []);
+    for (let i = 0; i < 30; i++) await create(fresh('many'));
+    // Without a client there is nothing to write yet.
+    await device.once();
+    mkdirSync(device.path('.claude'));
+    const pass = createFolders({
+      files: device.files,
+      records: openRecords(device.files),
+      mirror: openMirror(device.files.mirror),
+      machine: device.options.machine,
+      executableBit: true,
+      now: Date.now,
+    });
+    const written = () =>
+      existsSync(device.path('.claude/skills')) ? readdirSync(device.path('.claude/skills')).length : 0;
+    await pass.pass('all', () => written() > 0);
+    expect(written()).toBeGreaterThan(0);
+    expect(written()).toBeLessThanOrEqual(8);
+    for (const name of readdirSync(device.path('.claude/skills')))
+      expect(text(device.path('.claude/skills', name, 'SKILL.md'))).toMatch(/\.\n$/);
+  });
+});
+
+describe('a registry that cannot be reached', () => {
+  it('does not unpair, and what is known is kept up', async () => {
     let reachable = true;
     const device = await TestDevice.pair(local, ['.claude'], {
       fetch: (...request) => (reachable ? fetch(...request) : Promise.reject(new TypeError('fetch failed'))),

@@ -54,13 +54,20 @@ async function open(): Promise<{ door: Door; http: Http; url: string }> {
 function start(http: Http, timing: Listen['timing'] = {}) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const seen = { opened: 0, rings: [] as string[], retries: [] as number[], reasons: [] as string[] };
+  const seen = {
+    opened: 0,
+    doubts: 0,
+    rings: [] as string[],
+    retries: [] as number[],
+    reasons: [] as string[],
+  };
   const ended = listen({
     http,
     signal: stop.signal,
     random: () => 0.5,
     timing: { retryFrom: 1, retryTo: 64, ...timing },
     onOpen: () => seen.opened++,
+    onDoubt: () => seen.doubts++,
     onRing: (cursor) => seen.rings.push(cursor),
     onClosed(reason, delay) {
       seen.reasons.push(reason);
@@ -120,6 +127,7 @@ describe('listening', () => {
     await until(() => seen.opened === 1);
     door.sockets[0]?.close(CLOSE.revoked.code, CLOSE.revoked.reason);
     await until(() => seen.opened === 2);
+    expect(seen.doubts).toBe(1);
     door.upgrade = 401;
     door.token = 503;
     const before = seen.retries.length;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import { type AgentOptions, runDaemon, runOnce } from '../../agent/daemon.ts';
+import { ask } from '../../agent/instance.ts';
 import { pair } from '../../agent/pairing.ts';
 import { platformPaths } from '../../agent/platform.ts';
 import { Registry } from '../../agent/registry.ts';
@@ -96,6 +97,11 @@ export class TestDevice {
     this.#stop = new AbortController();
     this.#run = runDaemon({ ...this.options, signal: this.#stop.signal });
     await until(() => this.log.some(({ message }) => message === 'Listening for changes.'));
+  }
+
+  /** Waits until the daemon has nothing to do. */
+  async idle(): Promise<void> {
+    await ask(this.options.paths.instance, { type: 'sync' });
   }
 
   /** How the daemon ended. */

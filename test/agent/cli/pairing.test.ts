@@ -93,7 +93,7 @@ test.each(['\u001b[2Jfriend', 'friend\u202E'])(
   },
 );
 
-test('the agent follows changes, tells its status, ends with 0 when revoked and leaves its files', async () => {
+test('check 27: the agent follows changes, tells its status, ends with 0 when revoked and leaves its files', async () => {
   const laptop = await setting.paired('laptop');
   const desk = await setting.paired('desk');
   const agent = laptop.start(['run']);

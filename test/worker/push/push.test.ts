@@ -125,7 +125,7 @@ test("a device is rung by its own account's changes alone", async () => {
   expect(await online()).toContain(device.id);
 });
 
-test('a device that is revoked while connected is told so, is rung no more, and gets no socket again', async () => {
+test('check 27: a device that is revoked while connected is told so, is rung no more, and gets no socket again', async () => {
   const [revoked, other] = [await connected(), await connected()];
   const { status } = await registry.call('DELETE', `/api/v1/devices/${revoked.device.id}`);
   expect(status).toBe(204);
