@@ -100,3 +100,13 @@ test('every MCP address challenges for a resource of its own', async () => {
     );
   }
 });
+
+test('an access token costs one look-up beyond the round trip of every call', async () => {
+  const oauth = await openTestOAuth();
+  const { access } = (await oauth.connect()).tokens;
+  await oauth.tool(access);
+  await oauth.settle();
+  const before = oauth.seen.trips;
+  expect((await oauth.tool(access)).status).toBe(200);
+  expect(oauth.seen.trips - before).toBe(2);
+});
