@@ -6,6 +6,8 @@ export interface RegistryOrder {
   data: string;
   /** What runs in workerd in place of the Worker. */
   entry?: string;
+  /** MCP servers on this machine may be added. */
+  allowLoopback?: boolean;
   /** One account each. */
   accounts: Fill[];
 }

@@ -8,10 +8,12 @@ import { edit } from './edit.ts';
 import { firstSync } from './first-sync.ts';
 import { get } from './get.ts';
 import { handshake } from './handshake.ts';
+import { ridingGateway } from './riding-gateway.ts';
+import { ridingWrapper } from './riding-wrapper.ts';
 import type { Row, Scenario } from './scenario.ts';
 import { formatTable, summarize } from './table.ts';
 
-const SCENARIOS: readonly Scenario[] = [edit, handshake, get, firstSync];
+const SCENARIOS: readonly Scenario[] = [edit, handshake, get, ridingGateway, ridingWrapper, firstSync];
 const INSTALLED = fileURLToPath(new URL('../../node_modules/skills/bin/cli.mjs', import.meta.url));
 
 const only = new Option('--only <name>', 'one of the measurements').choices(
