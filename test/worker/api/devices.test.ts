@@ -11,7 +11,7 @@ beforeEach(async () => {
 const list = (device: TestDevice, proof = {}, headers = {}) =>
   api.call('/api/v1/items', { device, proof, headers });
 
-describe('a request with a proof', () => {
+describe('check 26: a request with a proof', () => {
   test('passes, and its answer carries the nonce for the next one', async () => {
     const device = await api.pair();
     const used = device.nonce;

@@ -32,10 +32,11 @@ async function start(by = device): Promise<Started> {
   return json;
 }
 
-const poll = ({ device_code }: Started, by = device) =>
+const poll = ({ device_code }: Started, by = device, headers = {}) =>
   api.call('/api/v1/pairings/token', {
     method: 'POST',
     device: by,
+    headers,
     proof: { nonce: device.nonce },
     body: { device_code },
   });
@@ -75,7 +76,7 @@ test('of many polls at once one gets the device', async () => {
   expect(statuses.filter((status) => status === 200)).toHaveLength(1);
 });
 
-describe('a poll', () => {
+describe('check 25: a poll', () => {
   test('before approval is told to wait, and one that comes too fast to slow down', async () => {
     const started = await start();
     const first = await poll(started);
@@ -104,11 +105,29 @@ describe('a poll', () => {
     expect((await settle('approve', started.user_code)).problem.code).toBe('not_found');
   });
 
+  test.each(['approve', 'deny'] as const)('that may wait hears at once of %s', async (how) => {
+    const started = await start();
+    const held = poll(started, device, { prefer: 'respond-async, wait=20' });
+    expect((await settle(how, started.user_code)).status).toBe(200);
+    const { status, problem } = await held;
+    expect(how === 'approve' ? status : problem.code).toBe(how === 'approve' ? 200 : 'access_denied');
+  });
+
+  test('that may wait is answered in the end, and does not free the next one from its interval', async () => {
+    const started = await start();
+    const wait = { prefer: 'wait=1' };
+    expect((await poll(started, device, wait)).problem.code).toBe('authorization_pending');
+    expect((await poll(started, device, wait)).problem.code).toBe('slow_down');
+    api.clock.now += 5000;
+    expect((await poll(started, device, wait)).problem.code).toBe('authorization_pending');
+  });
+
   test('by another key gets nothing', async () => {
     const started = await start();
     await settle('approve', started.user_code);
     const thief = await TestDevice.make();
-    expect((await poll(started, thief)).problem.code).toBe('expired_token');
+    for (const wait of [{}, { prefer: 'wait=20' }])
+      expect((await poll(started, thief, wait)).problem.code).toBe('expired_token');
     expect((await poll(started)).status).toBe(200);
   });
 });

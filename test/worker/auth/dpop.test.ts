@@ -47,7 +47,7 @@ test('query and fragment do not count', async () => {
 });
 
 test.each([-90, 90, -86_400, 86_400])(
-  'a clock that is %i s off connects: the time of the nonce counts',
+  'check 26: a clock that is %i s off connects: the time of the nonce counts',
   async (off) => {
     await expect(verify({ iat: clock / 1000 + off })).resolves.toMatchObject({
       thumbprint: device.thumbprint,
@@ -55,7 +55,7 @@ test.each([-90, 90, -86_400, 86_400])(
   },
 );
 
-describe('refused, and no nonce would help', () => {
+describe('check 26: refused, and no nonce would help', () => {
   test.each<[string, ProofParts, string?]>([
     ['another URL', { url: 'https://registry.test/api/v1/items' }],
     ['another origin', { url: 'https://other.test/api/v1/changes' }],
@@ -95,7 +95,7 @@ describe('refused, and no nonce would help', () => {
   });
 });
 
-describe('refused with a nonce to use instead', () => {
+describe('check 26: refused with a nonce to use instead', () => {
   async function retried(parts: ProofParts): Promise<void> {
     const { details } = await refusal(parts);
     device.nonce = details.nonce ?? null;
