@@ -13,6 +13,8 @@ const EVERYTHING = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-everything/dist/index.js',
 );
 
+const NEWLINE = 0x0a;
+
 export const ridingWrapper: Scenario = {
   name: 'riding-wrapper',
   about:
@@ -62,6 +64,7 @@ async function writeManifest(home: string, skills: number): Promise<string> {
 /** An MCP server on its pipes, of whose answers nothing is read but where they end. */
 class Program {
   readonly #child: ChildProcess;
+  #asked = 0;
   #answered: (line: Buffer) => void = () => {};
 
   constructor(args: string[], home: string) {
@@ -71,10 +74,10 @@ class Program {
     let chunks: Buffer[] = [];
     this.#child.stdout?.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
-      if (chunk.at(-1) !== 0x0a) return;
-      const whole = Buffer.concat(chunks);
+      if (chunk.at(-1) !== NEWLINE) return;
+      const lines = Buffer.concat(chunks);
       chunks = [];
-      this.#answered(whole);
+      if (this.#answers(lines)) this.#answered(lines);
     });
   }
 
@@ -88,7 +91,7 @@ class Program {
     const answer = new Promise<Buffer>((resolve) => {
       this.#answered = resolve;
     });
-    this.#send({ id: 1, method, params });
+    this.#send({ id: ++this.#asked, method, params });
     const told = await answer;
     if (told.includes('"error":{')) throw new Error(`${method} was answered: ${told}`);
   }
@@ -101,5 +104,11 @@ class Program {
 
   #send(message: object): void {
     this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+
+  /** Servers also speak unasked. The id of an answer is the first of its keys, or the last one. */
+  #answers(lines: Buffer): boolean {
+    const id = `"id":${this.#asked}`;
+    return lines.subarray(0, 100).includes(id) || lines.subarray(-100).includes(id);
   }
 }
