@@ -110,7 +110,7 @@ export const ServerConnection = z.object({ authorize_url: z.string() });
 export type ServerConnection = z.infer<typeof ServerConnection>;
 
 /** One thing that a person should know of the skills of a server. */
-export const RidingNote = z.object({
+const RidingNote = z.object({
   severity: z.enum(['error', 'warning', 'info', 'debug']),
   code: z.string(),
   message: z.string(),

@@ -130,7 +130,7 @@ function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
 }
 
 /** What a result says of caching is for the account alone, whatever the server says of its own callers. */
-export function resultOf(outcome: Outcome): Result {
+function resultOf(outcome: Outcome): Result {
   if ('error' in outcome) {
     const { code, message, data } = outcome.error;
     throw ProtocolError.fromError(code, message, data);

@@ -15,7 +15,7 @@ export interface Facts {
 }
 
 /** The graph as it was last asked for; whoever changes it takes this away. */
-export interface KeptGraph {
+interface KeptGraph {
   /** Milliseconds. */
   readonly at: number;
   readonly schema: Promise<GraphSchema | 'none' | 'failed'>;

@@ -8,7 +8,7 @@ import type { ServerSession } from './session.ts';
 import { LOADER } from './shown-tools.ts';
 
 /** Since when a list stands in for one that the server does not give, as an ISO 8601 time. */
-export const STALE_META_KEY = 'repertoire/staleSince';
+const STALE_META_KEY = 'repertoire/staleSince';
 
 /** `tools/list`: the server's tools, then the loader, each with what rides on it. */
 export async function listShownTools({ session, caller }: GatewayRequest): Promise<Result> {

@@ -8,6 +8,7 @@ interface Flags {
   port: number;
   data: string;
   json?: true;
+  allowLoopback?: boolean;
   demo?: true;
 }
 
@@ -17,6 +18,7 @@ const program = new Command('npm start --')
   .description('Runs Repertoire on this machine: database, migrations and the Worker.')
   .option('--port <number>', 'port on 127.0.0.1', parsePort, 8787)
   .option('--data <folder>', 'folder of everything that is kept', '.repertoire')
+  .option('--allow-loopback', 'let MCP servers on this machine be added, for development')
   .option('--json', 'print what a script needs as one line of JSON')
   .option('--demo', 'show the whole way once with two throw-away devices, then stop')
   .helpOption('--help', 'print this')
@@ -26,12 +28,12 @@ const program = new Command('npm start --')
 process.stdout.on('error', () => undefined);
 await program.parseAsync();
 
-async function run({ port, data, json, demo }: Flags): Promise<void> {
+async function run({ port, data, json, demo, allowLoopback = false }: Flags): Promise<void> {
   let local: Local;
   try {
     if (!demo && process.stderr.isTTY) process.stderr.write('Starting …\n');
     if (demo) return await runDemo((line) => process.stdout.write(`${line}\n`));
-    local = await startLocal({ port, data, log: (line) => process.stderr.write(`${line}\n`) });
+    local = await startLocal({ port, data, allowLoopback, log: (line) => process.stderr.write(`${line}\n`) });
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     process.stderr.write(`${error.message}\n`);

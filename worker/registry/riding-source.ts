@@ -60,8 +60,8 @@ export function openMainServers(ctx: Context): Promise<OpenedServer[]> {
 }
 
 /** Active skills with one of these names. */
-export function itemsNamed(ctx: Context, names: readonly string[]): Promise<RidingItem[]> {
-  return selectItems(ctx, inArray(items.name, names.slice(0, CANDIDATES)));
+export async function itemsNamed(ctx: Context, names: readonly string[]): Promise<RidingItem[]> {
+  return unpack(await selectItems(ctx, inArray(items.name, names.slice(0, CANDIDATES))));
 }
 
 /** The bytes of main files by digest, of the caller's account. */
@@ -91,7 +91,7 @@ export async function keepTools(
 
 async function open(ctx: Context, which: SQL): Promise<OpenedServer[]> {
   const mine = and(eq(servers.accountId, ctx.account), which);
-  const [rows, declared, candidates] = await ctx.batch([
+  const [rows, declared, found] = await ctx.batch([
     ctx.db.select(columns).from(servers).where(mine).orderBy(asc(servers.name)),
     ctx.db
       .select({
@@ -107,6 +107,7 @@ async function open(ctx: Context, which: SQL): Promise<OpenedServer[]> {
     selectItems(ctx, namesTools(mine)),
   ]);
   ctx.require('skills:read');
+  const candidates = unpack(found);
   return rows.map((row) => ({
     ...row,
     declared: declared.filter(({ server }) => server === row.id),
@@ -123,8 +124,12 @@ function namesTools(mine: SQL | undefined): SQL {
   return sql`(${items.frontMatter} is null or json_type(${items.frontMatter}, '$.references_tools') is not null or ${items.name} in (${tools}))`;
 }
 
+/**
+ * Packed into one value: the protocol wraps each cell by itself, and unwrapping hundreds of rows would cost more than all
+ * the rest of a list.
+ */
 function selectItems(ctx: Context, which: SQL | undefined) {
-  return ctx.db
+  const found = ctx.db
     .select({ name: items.name, digest: files.digest })
     .from(items)
     .innerJoin(
@@ -133,5 +138,14 @@ function selectItems(ctx: Context, which: SQL | undefined) {
     )
     .where(and(eq(items.accountId, ctx.account), eq(items.state, 'active'), eq(items.kind, 'skill'), which))
     .orderBy(asc(items.name))
-    .limit(CANDIDATES);
+    .limit(CANDIDATES)
+    .as('found');
+  return ctx.db
+    .select({ packed: sql<string>`json_group_array(json_array(${found.name}, ${found.digest}))` })
+    .from(found);
+}
+
+function unpack(rows: readonly { packed: string }[]): RidingItem[] {
+  const pairs: [string, string][] = JSON.parse(rows[0]?.packed ?? '[]');
+  return pairs.map(([name, digest]) => ({ name, digest }));
 }

@@ -18,7 +18,7 @@ export interface TestGateway {
   stop(): Promise<void>;
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   name?: string;
   mode?: 'legacy' | 'auto';
 }
