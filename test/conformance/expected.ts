@@ -131,3 +131,9 @@ export const SKILLS = {
   'sep-2640-skills-manifest': { passed: 6 },
   'sep-2640-skills-directory': { passed: 7 },
 } as const satisfies Record<string, Applies>;
+
+/** Every scenario of an authorization server. */
+export const AUTHORIZATION = {
+  'authorization-server-metadata-endpoint': { passed: 2 },
+  'authorization-code-grant': { passed: 1 },
+} as const satisfies Record<string, Applies>;

@@ -2,8 +2,12 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Applies } from './expected.ts';
 
-const PROGRAM = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
+export const PROGRAM = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/conformance/dist/index.js',
+);
 
 export interface Check {
   id: string;
@@ -22,10 +26,28 @@ export async function runConformance(
     const flagged = [PROGRAM, 'server', '--url', url, '-o', out, ...flags];
     execFile(process.execPath, flagged, { timeout: 150_000 }, () => resolve());
   });
+  return readChecks(out, 'server');
+}
+
+/** What the program wrote of its run on such a target. */
+export async function readChecks(
+  out: string,
+  target: 'server' | 'authorization-server',
+): Promise<Map<string, Check[]>> {
   const scenarios = new Map<string, Check[]>();
   for (const name of await readdir(out)) {
-    const [, scenario = name] = /^server-(.*)-\d{4}-\d\d-\d\dT/.exec(name) ?? [];
+    const scenario = name.replace(`${target}-`, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '');
     scenarios.set(scenario, JSON.parse(await readFile(join(out, name, 'checks.json'), 'utf8')));
   }
   return scenarios;
+}
+
+/** Expects what a scenario must show of its checks. */
+export function judge(checks: readonly Check[] = [], { passed, cannot = {} }: Applies): void {
+  const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+  expect(
+    failed.filter(({ id }) => !(id in cannot)).map(({ id, errorMessage }) => [id, errorMessage]),
+  ).toEqual([]);
+  expect(Object.keys(cannot).filter((id) => !failed.some((check) => check.id === id))).toEqual([]);
+  expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThanOrEqual(passed);
 }

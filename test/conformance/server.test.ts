@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Local, startLocal } from '../../worker/local/serve.ts';
 import { openBearerProxy } from './bearer-proxy.ts';
 import { type Applies, EXPECTED, SKILLS } from './expected.ts';
-import { type Check, runConformance } from './program.ts';
+import { type Check, judge, runConformance } from './program.ts';
 
 let folder: string;
 let local: Local;
@@ -47,15 +47,6 @@ async function create(body: object): Promise<void> {
 /** Runs the program against the running Worker; every scenario's checks by its name. */
 function run(output: string, ...flags: string[]): Promise<Map<string, Check[]>> {
   return runConformance(`${proxy.url}/mcp`, join(folder, output), ...flags);
-}
-
-function judge(checks: readonly Check[] = [], { passed, cannot = {} }: Applies): void {
-  const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
-  expect(
-    failed.filter(({ id }) => !(id in cannot)).map(({ id, errorMessage }) => [id, errorMessage]),
-  ).toEqual([]);
-  expect(Object.keys(cannot).filter((id) => !failed.some((check) => check.id === id))).toEqual([]);
-  expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThanOrEqual(passed);
 }
 
 describe.each(Object.keys(EXPECTED) as (keyof typeof EXPECTED)[])('requirements of %s', (revision) => {
