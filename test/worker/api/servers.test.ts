@@ -57,6 +57,14 @@ test('two accounts may use one name, and see their own only', async () => {
   expect(mcp.status).toBe(404);
 });
 
+test('each server is a resource of its own, and says so to who comes without a credential', async () => {
+  const { status, headers } = await api.call('/mcp/docs', { method: 'POST', body: {} });
+  expect(status).toBe(401);
+  const metadata = /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? '';
+  expect(metadata).toBe('http://localhost:8787/.well-known/oauth-protected-resource/mcp/docs');
+  expect((await api.call(metadata)).json.resource).toBe('http://localhost:8787/mcp/docs');
+});
+
 describe('a credential', () => {
   test('is in no answer and not to be read in the database', async () => {
     await call('POST', '', { ...example, credential: { type: 'bearer', token: secret } });
