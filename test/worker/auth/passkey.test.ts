@@ -192,6 +192,18 @@ test('check 20: a challenge for one thing does not do for another', async () => 
   expect((await second.post('/auth/check/finish', { response: answer })).problem.code).toBe('expired_token');
 });
 
+test('check 20: what a browser is asked for one thing stays when it is asked for another', async () => {
+  const api = await openTestApi();
+  const token = await ownerLink(api);
+  const browser = new Browser(api);
+  const setup = await browser.post('/auth/setup/options', { token });
+  await browser.post('/auth/login/options');
+  const response = browser.authenticator.create(setup.json.options);
+  const login = { response: browser.authenticator.get({ rpId: 'localhost', challenge: '' }) };
+  expect((await browser.post('/auth/login/finish', login)).problem.code).toBe('access_denied');
+  expect((await browser.post('/auth/setup/finish', { token, response })).status).toBe(200);
+});
+
 test('check 20: a challenge lives five minutes, and none stays behind', async () => {
   const api = await openTestApi();
   const { authenticator } = await owner(api);

@@ -51,7 +51,7 @@ test('check 23: logging out ends the session for whoever holds its cookie', asyn
 test('check 23: a session ends a week after its last use', async () => {
   const api = await openTestApi();
   const browser = await owner(api);
-  for (let n = 0; n < 4; n++) {
+  for (let n = 0; n < 3; n++) {
     api.clock.now += 6 * DAY_MS;
     expect(await browser.isSignedIn()).toBe(true);
     await api.settle();
@@ -178,8 +178,9 @@ test('check 23: of two cookies with one name, one is somebody else’s: neither 
   const api = await openTestApi();
   const browser = await owner(api);
   const secret = browser.cookies.get('repertoire');
-  const cookie = `repertoire=${newSecret()}; repertoire=${secret}`;
-  expect((await browser.call('GET', '/api/v1/whoami', undefined, { cookie })).status).toBe(401);
+  const [ours, theirs] = [`repertoire=${secret}`, `repertoire=${newSecret()}`];
+  for (const cookie of [`${ours}; ${theirs}`, `${theirs}; ${ours}`])
+    expect((await browser.call('GET', '/api/v1/whoami', undefined, { cookie })).status).toBe(401);
 });
 
 test('sessions are listed with their browser and end when revoked', async () => {

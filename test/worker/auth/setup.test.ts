@@ -104,19 +104,29 @@ test('check 18: of many who open a setup link at once exactly one gets in', asyn
 });
 
 test('check 18: two owner links at once make one owner', async () => {
-  const api = await openTestApi();
-  const tokens = [await ownerLink(api), await ownerLink(api)];
-  expect((await new Browser(api).setUp(tokens[0] ?? '')).problem.detail).toContain('replaced');
-  // As if two had been made at the very same moment.
-  const [link] = await api.db.select().from(links);
-  if (!link) throw new Error('There is no link.');
-  const other = await makeRecoveryLink(api.db, api.clock.now, link.accountId ?? '');
-  await api.db.update(links).set({ type: 'owner' });
+  const first = await openTestApi();
+  const replaced = await ownerLink(first);
+  await ownerLink(first);
+  expect((await new Browser(first).setUp(replaced)).problem.detail).toContain('replaced');
 
-  const browsers = [new Browser(api), new Browser(api)];
-  const answers = await Promise.all([tokens[1] ?? '', other].map((token, i) => browsers[i]?.setUp(token)));
-  expect(answers.map((answer) => answer?.status).sort()).toEqual([200, 400]);
-  expect(await rows(api)).toEqual({ accounts: 1, passkeys: 1, sessions: 1, codes: 8 });
+  for (let round = 0; round < 10; round++) {
+    const api = await openTestApi();
+    const tokens = [await ownerLink(api)];
+    const [link] = await api.db.select().from(links);
+    // As if two had been made at the very same moment.
+    tokens.push(await makeRecoveryLink(api.db, api.clock.now, link?.accountId ?? ''));
+    await api.db.update(links).set({ type: 'owner' });
+
+    const finish = tokens.map(async (token) => {
+      const browser = new Browser(api);
+      const { json } = await browser.post('/auth/setup/options', { token });
+      const response = browser.authenticator.create(json.options);
+      return () => browser.post('/auth/setup/finish', { token, response });
+    });
+    const answers = await Promise.all((await Promise.all(finish)).map((send) => send()));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(await rows(api)).toEqual({ accounts: 1, passkeys: 1, sessions: 1, codes: 8 });
+  }
 });
 
 test('check 18: a setup link is dead after an hour, also between question and answer', async () => {
