@@ -1,14 +1,5 @@
+import type { Things } from '../things.ts';
 import type { Call } from './harness.ts';
-
-/** Ids and codes that stand for one account's things. */
-export interface Things {
-  skill: string;
-  device: string;
-  digest: string;
-  code: string;
-  token: string;
-  server: string;
-}
 
 export interface Route {
   readonly method: string;
@@ -19,6 +10,15 @@ export interface Route {
   /** Scope that a caller needs, beyond a credential; null where it acts by its key alone. */
   readonly scope: 'skills:read' | 'skills:write' | 'devices:write' | 'device' | 'none' | null;
 }
+
+/** Shaped like what a browser makes; nobody signed it. */
+const REGISTRATION = {
+  id: 'AA',
+  rawId: 'AA',
+  type: 'public-key',
+  clientExtensionResults: {},
+  response: { clientDataJSON: 'AA', attestationObject: 'AA' },
+};
 
 const edit = { expected_revision: 1, description: 'Changed by someone else.' };
 
@@ -205,6 +205,57 @@ export const ROUTES: readonly Route[] = [
     path: '/servers/:name/skills/:file',
     at: ({ server }) => `/servers/${server}/skills/mine.md`,
     scope: 'skills:write',
+  },
+  { method: 'GET', path: '/applications', at: () => '/applications', scope: 'devices:write' },
+  {
+    method: 'DELETE',
+    path: '/applications/:id',
+    at: ({ application }) => `/applications/${application}`,
+    scope: 'devices:write',
+  },
+  { method: 'GET', path: '/sessions', at: () => '/sessions', scope: 'devices:write' },
+  {
+    method: 'DELETE',
+    path: '/sessions/:id',
+    at: ({ session }) => `/sessions/${session}`,
+    scope: 'devices:write',
+  },
+  { method: 'GET', path: '/passkeys', at: () => '/passkeys', scope: 'devices:write' },
+  { method: 'POST', path: '/passkeys/options', at: () => '/passkeys/options', scope: 'devices:write' },
+  {
+    method: 'POST',
+    path: '/passkeys',
+    at: () => '/passkeys',
+    body: { name: 'n', response: REGISTRATION },
+    scope: 'devices:write',
+  },
+  {
+    method: 'PATCH',
+    path: '/passkeys/:id',
+    at: ({ passkey }) => `/passkeys/${passkey}`,
+    body: { name: 'theirs' },
+    scope: 'devices:write',
+  },
+  {
+    method: 'DELETE',
+    path: '/passkeys/:id',
+    at: ({ passkey }) => `/passkeys/${passkey}`,
+    scope: 'devices:write',
+  },
+  { method: 'POST', path: '/recovery-codes', at: () => '/recovery-codes', scope: 'devices:write' },
+  { method: 'GET', path: '/identities', at: () => '/identities', scope: 'devices:write' },
+  {
+    method: 'DELETE',
+    path: '/identities/:id',
+    at: ({ identity }) => `/identities/${identity}`,
+    scope: 'devices:write',
+  },
+  {
+    method: 'POST',
+    path: '/invitations',
+    at: () => '/invitations',
+    body: { name: 'n' },
+    scope: 'devices:write',
   },
   { method: 'GET', path: '/clients', at: () => '/clients', scope: 'skills:read' },
   { method: 'GET', path: '/push', at: () => '/push', scope: 'device' },
