@@ -20,19 +20,16 @@ export async function readConsent(page: Page): Promise<string> {
  * network, which answers in place of the application. (Playwright's `route` lets redirects pass.)
  */
 export async function answerConsent(page: Page, callback: string, button: Button = 'Allow'): Promise<URL> {
+  const { origin } = new URL(callback);
   const network = await page.context().newCDPSession(page);
-  const arrived = new Promise<string>((resolve) => {
-    network.on('Fetch.requestPaused', ({ requestId, request }) => {
-      resolve(request.url);
-      const body = Buffer.from('<!doctype html><title>Connected</title>').toString('base64');
-      const responseHeaders = [{ name: 'content-type', value: 'text/html' }];
-      void network.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body });
-    });
+  const body = Buffer.from('<!doctype html><title>Connected</title>').toString('base64');
+  const responseHeaders = [{ name: 'content-type', value: 'text/html' }];
+  network.on('Fetch.requestPaused', ({ requestId }) => {
+    void network.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body });
   });
-  await network.send('Fetch.enable', { patterns: [{ urlPattern: `${new URL(callback).origin}/*` }] });
+  await network.send('Fetch.enable', { patterns: [{ urlPattern: `${origin}/*` }] });
   await page.getByRole('button', { name: button, exact: true }).click();
-  const address = new URL(await arrived);
-  await page.waitForURL(address.href);
+  await page.waitForURL((address) => address.origin === origin);
   await network.detach();
-  return address;
+  return new URL(page.url());
 }

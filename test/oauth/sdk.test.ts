@@ -100,7 +100,7 @@ test('an application that its person limits to reading does not see skill_edit, 
   const { client } = await letIn(page, provider, newProgram, 'Allow reading only');
   expect(provider.tokens()?.scope).toBe('skills:read');
   expect(await toolsOf(client)).toEqual(['skills']);
-  await expect(useTool(client, 'skill_edit', DEPLOY)).rejects.toThrow();
+  await expect(useTool(client, 'skill_edit', DEPLOY)).rejects.toThrow('Unauthorized');
   expect(await useTool(client, 'skills', { action: 'list' })).not.toContain(DEPLOY.name);
   await client.close();
 });
