@@ -41,7 +41,7 @@ const CHATGPT = {
 };
 
 /** Documents by their address. */
-export const DOCUMENTS: ReadonlyMap<string, ClientDocument> = new Map(
+const DOCUMENTS: ReadonlyMap<string, ClientDocument> = new Map(
   [CLAUDE, CLAUDE_CODE, CHATGPT].map((document) => [document.client_id, document]),
 );
 
