@@ -1,6 +1,7 @@
 import type { DiscoverResult, Implementation, ServerCapabilities } from '@modelcontextprotocol/client';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import type { GraphSchema } from '../../schema/riding/graph.ts';
+import type { Manifest } from '../../schema/riding/manifest.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 
 /** What is known of a server once it was spoken to. */
@@ -30,6 +31,7 @@ export interface Resolved {
 /** What an isolate keeps of one server between requests: plain facts, no connection. */
 export interface Kept {
   facts: Facts | null;
+  manifest: Manifest | null;
   graph: KeptGraph | null;
   /** Skills as read from the contents that `of` names: reading hundreds anew costs more than all the rest of a list. */
   resolved: (Resolved & { readonly of: string }) | null;
@@ -47,7 +49,7 @@ export function keptOf({ id, version }: { readonly id: string; readonly version:
   if (known) return known;
   const [oldest] = servers.keys();
   if (servers.size >= MOST && oldest !== undefined) servers.delete(oldest);
-  const made: Kept = { facts: null, graph: null, resolved: null, underWay: new Map() };
+  const made: Kept = { facts: null, manifest: null, graph: null, resolved: null, underWay: new Map() };
   servers.set(key, made);
   return made;
 }

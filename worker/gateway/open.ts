@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { Context } from '../registry/context.ts';
 import { type OpenedServer, openServer } from '../registry/riding-source.ts';
 import { readManifest } from '../registry/servers.ts';
+import { keptOf } from './kept.ts';
 import { createOutbound } from './outbound.ts';
 import { ServerSession } from './session.ts';
 import { targetOf } from './target.ts';
@@ -24,9 +25,10 @@ export async function sessionOf(
     vault: servers.vault,
     fetch: createOutbound(outbound, servers),
   });
-  const manifest = readManifest(server.manifest);
+  const kept = keptOf(server);
+  kept.manifest ??= readManifest(server.manifest);
   return new ServerSession(ctx, server, {
-    manifest,
+    manifest: kept.manifest,
     target,
     ...(deadline === undefined ? {} : { deadline }),
   });

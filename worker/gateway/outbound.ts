@@ -20,7 +20,7 @@ export function createOutbound(fetch: PlatformFetch, { loopback }: { loopback: b
     const url = requirePublicAddress(String(address), { loopback });
     const response = await fetch(url.href, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
-    const body = response.body.pipeThrough(limited(url.host));
+    const body = limited(response.body, url.host);
     return new Response(body, {
       status: response.status,
       statusText: response.statusText,
@@ -29,15 +29,25 @@ export function createOutbound(fetch: PlatformFetch, { loopback }: { loopback: b
   };
 }
 
-function limited(host: string): TransformStream<Uint8Array, Uint8Array> {
+/** A transform would do the same, at a third of what all the rest of a request costs in workerd. */
+function limited(body: ReadableStream<Uint8Array>, host: string): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
   let taken = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      taken += chunk.byteLength;
-      if (taken > ANSWER_BYTES) controller.error(tooLarge(host));
-      else controller.enqueue(chunk);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        taken += value.byteLength;
+        if (taken <= ANSWER_BYTES) return controller.enqueue(value);
+        const error = tooLarge(host);
+        void reader.cancel(error).catch(() => undefined);
+        throw error;
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-  });
+    { highWaterMark: 0 },
+  );
 }
 
 function tooLarge(host: string): RegistryError {
