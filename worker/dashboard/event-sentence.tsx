@@ -13,6 +13,7 @@ export const ALARMING: ReadonlySet<AccountEvent['type']> = new Set([
 /** What happened, as one sentence. */
 export function EventSentence({ event: { type, details } }: { event: AccountEvent }) {
   const fact = (key: string) => <Foreign>{details[key] ?? 'unknown'}</Foreign>;
+  const time = (key: string) => <>{details[key]?.slice(0, 16).replace('T', ' ')} UTC</>;
   const from = (
     <>
       with {fact('browser')} from {fact('place')}
@@ -87,8 +88,9 @@ export function EventSentence({ event: { type, details } }: { event: AccountEven
     case 'key_on_two_machines':
       return (
         <>
-          The key of the device “{fact('name')}” is in use on two machines: its disk or backup may have been
-          copied. Revoke it and pair the computer again.
+          The key of the device “{fact('name')}” is in use on two machines: from {fact('place')} since{' '}
+          {time('since')}, and from {fact('other_place')} since {time('other_since')}. Its disk or backup may
+          have been copied. Revoke the device and pair the computer again.
         </>
       );
     case 'pairing_locked':
