@@ -1,13 +1,13 @@
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { CLIENTS } from '../../schema/clients.ts';
 import { composeTools, type RidingTool } from '../../schema/riding/compose.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
-import { readLayer, skillFileNames } from '../../schema/riding/directory.ts';
+import { readLayer } from '../../schema/riding/directory.ts';
 import { describeClause } from '../../schema/riding/gate.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
-import { readSkillFile } from './files.ts';
+import { sentence } from '../cli/failure.ts';
+import { readSkillFile, skillFilesIn } from './files.ts';
 
 /** What can be said about skill files before any server is asked. */
 export interface Checked {
@@ -88,26 +88,22 @@ export function checkSkills(paths: readonly string[], tools: readonly RidingTool
 }
 
 function readPath(path: string): { skills: readonly RidingSkill[]; diagnostics: readonly Diagnostic[] } {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) {
-    const message = `${path} does not exist; name a skill file or a directory of them.`;
+  let files: string[];
+  try {
+    files = statSync(path).isDirectory() ? skillFilesIn(path) : [path];
+  } catch (error) {
+    const message =
+      (error as NodeJS.ErrnoException).code === 'ENOENT'
+        ? `${path} does not exist; name a skill file or a directory of them.`
+        : sentence(error);
     return { skills: [], diagnostics: [{ severity: 'error', code: 'dropped', path, message }] };
   }
-  const files = found.isDirectory() ? filesIn(path) : [path];
   const { layer, diagnostics } = readLayer({
     kind: 'declared',
     label: path,
     files: files.map(readSkillFile),
   });
   return { skills: layer.skills, diagnostics };
-}
-
-function filesIn(directory: string): string[] {
-  const entries = readdirSync(directory).map((name) => ({
-    name,
-    file: statSync(join(directory, name), { throwIfNoEntry: false })?.isFile() ?? false,
-  }));
-  return skillFileNames(entries).map((name) => join(directory, name));
 }
 
 function tooLong({ client, cap, tool, length }: Checked['sizes'][number]): Diagnostic {

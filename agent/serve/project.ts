@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
 import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
 import { type Diagnostic, StartError } from '../../schema/riding/diagnostic.ts';
@@ -8,7 +8,7 @@ import { type Manifest, parseManifest } from '../../schema/riding/manifest.ts';
 import { projectDirectory, resolveSkillsPath } from '../../schema/riding/paths.ts';
 import { sentence } from '../cli/failure.ts';
 import type { StateFiles } from '../state.ts';
-import { directoryReader, type Reading } from './files.ts';
+import { directoryReader, type Reading, readRegularFile } from './files.ts';
 import { registryReader } from './registry-layer.ts';
 
 /** A manifest with the directories that its skills come from. */
@@ -35,6 +35,8 @@ export interface Place {
   /** Null where the registry's skills do not join. */
   state: StateFiles | null;
 }
+
+const MANIFEST_BYTES = 256 * 1024;
 
 /** @throws StartError, naming what must be put right */
 export function openProject(file: string, { cwd, env, state }: Place): Project {
@@ -91,20 +93,26 @@ export function openProject(file: string, { cwd, env, state }: Place): Project {
 
 function readManifest(path: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    return new TextDecoder('utf-8', { fatal: true }).decode(readRegularFile(path, MANIFEST_BYTES));
   } catch (error) {
-    throw new StartError(error instanceof TypeError ? `${path} is no UTF-8 text.` : sentence(error));
+    throw new StartError(
+      error instanceof TypeError ? `${path} is no UTF-8 text; save it as UTF-8.` : sentence(error),
+    );
   }
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
-/** The project's directory is optional; only a file in its place is worth a word. */
+/** The project's directory is optional; only something else in its place is worth a word. */
 function misplaced(path: string): Reading | null {
-  if (!statSync(path, { throwIfNoEntry: false })) return null;
-  const message = `${path} is a file, so that the project has no skills of its own; a directory belongs there.`;
+  if (!lstatSync(path, { throwIfNoEntry: false })) return null;
+  const message = `${path} is no directory, so that the project has no skills of its own; a directory belongs there.`;
   return {
     layer: { kind: 'project', label: path, skills: [] },
     diagnostics: [{ severity: 'warning', code: 'not-a-directory', path, message }],

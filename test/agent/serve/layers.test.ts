@@ -77,7 +77,7 @@ test('2, bug 18: a file in the place of the directory is a warning; with skills 
   const directory = folder();
   writeFileSync(join(directory, 'server.skills'), 'no directory');
   const { said } = await serveHere({ directory, manifest });
-  expect(said()).toMatch(/warning: .*server\.skills is a file/);
+  expect(said()).toMatch(/warning: .*server\.skills is no directory/);
   const off = await serveHere({
     manifest: { ...manifest, skills: null },
     skills: { 'x.md': rider('x', 'x'), 'broken.md': 'no front matter' },
