@@ -100,6 +100,21 @@ export function ridden(
   });
 }
 
+/** As {@link ridden}, for one client. Most lists are the list of before, and then the answer is the same object. */
+export function keepRidden(): typeof ridden {
+  let last: { tools: string; active: View['active']; client: ClientRow | null } | null = null;
+  let kept: ReturnType<typeof ridden>;
+  return (view, project, client) => {
+    const tools = JSON.stringify(view.tools);
+    const { active } = view;
+    if (last?.tools !== tools || last.client !== client || !sameSkills(last.active, active)) {
+      last = { tools, active, client };
+      kept = ridden(view, project, client);
+    }
+    return kept;
+  };
+}
+
 /** The banner that says which tools are there only under conditions. */
 export function bannerOf(view: View, { manifest }: Project): string {
   const { facts, winners, loader, served, upstreamNames } = view;
@@ -120,10 +135,13 @@ export function setTeller(): (view: View) => Promise<string> {
   let last: readonly RidingSkill[] = [];
   let told: Promise<string> | undefined;
   return ({ active }) => {
-    const same = active.length === last.length && active.every((skill, i) => skill === last[i]);
-    if (told && same) return told;
+    if (told && sameSkills(active, last)) return told;
     last = active;
     told = activeSet(active);
     return told;
   };
+}
+
+function sameSkills(a: readonly RidingSkill[], b: readonly RidingSkill[]): boolean {
+  return a.length === b.length && a.every((skill, index) => skill === b[index]);
 }

@@ -19,6 +19,7 @@ import { openProject } from './project.ts';
 import { reachServer } from './reach.ts';
 import { createReport } from './report.ts';
 import { type Session, startSession } from './session.ts';
+import { toolsWriter } from './tools-line.ts';
 import type { Caller, Era } from './upstream.ts';
 
 export interface ServeOptions {
@@ -64,6 +65,7 @@ export async function runServe(options: ServeOptions): Promise<void> {
   const readCaller = callerReader(env);
 
   const wire = observe(new StdioServerTransport(stdin, stdout), {
+    write: toolsWriter(stdout),
     onMessage(message) {
       if (!isJSONRPCRequest(message)) return;
       opening = message;
@@ -114,11 +116,20 @@ export async function runServe(options: ServeOptions): Promise<void> {
 /** A transport whose messages are looked at before they arrive. */
 function observe(
   inner: StdioServerTransport,
-  { onMessage, onClose }: { onMessage: (message: JSONRPCMessage) => void; onClose: () => void },
+  {
+    write,
+    onMessage,
+    onClose,
+  }: {
+    /** Null for what the transport itself is to write. */
+    write: (message: JSONRPCMessage) => Promise<void> | null;
+    onMessage: (message: JSONRPCMessage) => void;
+    onClose: () => void;
+  },
 ): Transport {
   const outer: Transport = {
     start: () => inner.start(),
-    send: (message) => inner.send(message),
+    send: (message) => write(message) ?? inner.send(message),
     close: () => inner.close(),
   };
   inner.onmessage = (message) => {

@@ -22,7 +22,7 @@ import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';
 import { type Asked, passOn } from './relay.ts';
 import type { Report } from './report.ts';
-import { bannerOf, ridden, setTeller, takeView, type View } from './rider.ts';
+import { bannerOf, keepRidden, setTeller, takeView, type View } from './rider.ts';
 import { type Caller, Upstream, UpstreamGone } from './upstream.ts';
 import { watchSkills } from './watch.ts';
 
@@ -76,6 +76,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
         upstream.request({ method: 'tools/call', params }, { timeout }) as Promise<ToolAnswer>,
     );
   const setOf = setTeller();
+  const ridden = keepRidden();
   let latest: View | null = null;
   let turns = 0;
   let announced: { turn: number; set: string } | null = null;

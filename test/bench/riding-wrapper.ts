@@ -71,13 +71,13 @@ class Program {
     const { PATH } = process.env;
     const env = { PATH, HOME: home, REPERTOIRE_STATE: join(home, 'state') };
     this.#child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
-    let chunks: Buffer[] = [];
+    let first: Buffer | null = null;
     this.#child.stdout?.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
+      first ??= chunk;
       if (chunk.at(-1) !== NEWLINE) return;
-      const lines = Buffer.concat(chunks);
-      chunks = [];
-      if (this.#answers(lines)) this.#answered(lines);
+      const head = first;
+      first = null;
+      if (this.#answers(head, chunk)) this.#answered(head);
     });
   }
 
@@ -106,9 +106,9 @@ class Program {
     this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
-  /** Servers also speak unasked. The id of an answer is the first of its keys, or the last one. */
-  #answers(lines: Buffer): boolean {
+  /** Servers also speak unasked. The id of an answer is among its first keys, or its last one. */
+  #answers(first: Buffer, last: Buffer): boolean {
     const id = `"id":${this.#asked}`;
-    return lines.subarray(0, 100).includes(id) || lines.subarray(-100).includes(id);
+    return first.subarray(0, 100).includes(id) || last.subarray(-100).includes(id);
   }
 }
