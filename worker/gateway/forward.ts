@@ -12,7 +12,6 @@ import {
 import { RegistryError } from '../../schema/errors.ts';
 import { isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
 import { mayChangeGraph } from '../../schema/riding/graph.ts';
-import { forgetGraph } from './graph-probe.ts';
 import { callSkills } from './loader.ts';
 import type { GatewayRequest } from './server.ts';
 import type { ServerSession } from './session.ts';
@@ -33,7 +32,7 @@ export async function forwardMethod(
   return resultOf(await forward(request, method, params, ctx));
 }
 
-/** `tools/call`: the loader is ours, everything else the server's under its own name. */
+/** `tools/call`, the tool by the name shown: the loader is ours, everything else the server's under its own name. */
 export async function forwardCall(
   request: GatewayRequest,
   params: Record<string, unknown>,
@@ -52,26 +51,31 @@ export async function forwardCall(
     if (error instanceof RegistryError) return refusal(error);
     throw error;
   } finally {
-    if (changes) forgetGraph(session.kept);
+    if (changes) session.kept.probe?.changed();
   }
   const result = resultOf(outcome) as CallToolResult;
   if (name !== session.manifest.overviewTool || !isBareCall(args) || !Array.isArray(result.content))
     return result;
-  const shown = await session.shown(await session.known());
+  const shown = session.shown(await session.known());
   return prefixOverview(result, {
     banner: await session.banner(shown),
     prefix: session.manifest.overviewPrefix,
   });
 }
 
-/** The server's name for a tool. One that is not in the last list may be new, unless the manifest names all there are. */
+/**
+ * The server's name for a tool. One that is not in the last list may be new, unless the manifest hides it or names all
+ * there are, or the caller may call only what is known to change nothing.
+ */
 async function ownName(session: ServerSession, name: string): Promise<string> {
-  const known = await session.known();
-  const { upstreamNames } = await session.shown(known);
+  const { manifest } = session;
+  const { upstreamNames, served } = session.shown(await session.known());
   const own = upstreamNames.get(name);
   if (own !== undefined) return own;
-  const isHidden = known.tools.some((tool) => tool.name === name);
-  if (isHidden || session.manifest.toolsAllow !== null)
+  const isHidden =
+    served.has(name) ||
+    manifest.tools.some(({ tool, hidden, rename }) => tool === name && (hidden || rename !== null));
+  if (isHidden || manifest.toolsAllow !== null || session.ctx.actor.readOnly)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${name}.`);
   return name;
 }

@@ -1,7 +1,7 @@
 import type { DiscoverResult, Implementation, ServerCapabilities } from '@modelcontextprotocol/client';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
-import type { GraphSchema } from '../../schema/riding/graph.ts';
 import type { Manifest } from '../../schema/riding/manifest.ts';
+import type { Probe } from '../../schema/riding/probe.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 
 /** What is known of a server once it was spoken to. */
@@ -15,13 +15,6 @@ export interface Facts {
     | { readonly type: 'legacy'; readonly version: string; readonly session: string | undefined };
 }
 
-/** The graph as it was last asked for; whoever changes it takes this away. */
-interface KeptGraph {
-  /** Milliseconds. */
-  readonly at: number;
-  readonly schema: Promise<GraphSchema | 'none' | 'failed'>;
-}
-
 /** One skill per name, and what there is to say of those that are none. */
 export interface Resolved {
   readonly skills: readonly RidingSkill[];
@@ -30,9 +23,10 @@ export interface Resolved {
 
 /** What an isolate keeps of one server between requests: plain facts, no connection. */
 export interface Kept {
-  facts: Facts | null;
+  /** By who calls: what one does in a session of the server is nothing to another. */
+  readonly facts: Map<string, Facts>;
   manifest: Manifest | null;
-  graph: KeptGraph | null;
+  probe: Probe | null;
   /** Skills as read from the contents that `of` names: reading hundreds anew costs more than all the rest of a list. */
   resolved: (Resolved & { readonly of: string }) | null;
   /** Requests under way, by who called and under which id, with the id that the server knows them by. */
@@ -40,6 +34,7 @@ export interface Kept {
 }
 
 const MOST = 500;
+const MOST_CALLERS = 100;
 const servers = new Map<string, Kept>();
 
 /** What is kept of this version of a server: an edit of it begins anew. */
@@ -47,9 +42,26 @@ export function keptOf({ id, version }: { readonly id: string; readonly version:
   const key = `${id} ${version}`;
   const known = servers.get(key);
   if (known) return known;
-  const [oldest] = servers.keys();
-  if (servers.size >= MOST && oldest !== undefined) servers.delete(oldest);
-  const made: Kept = { facts: null, manifest: null, graph: null, resolved: null, underWay: new Map() };
+  makeRoom(servers, MOST);
+  const made: Kept = {
+    facts: new Map(),
+    manifest: null,
+    probe: null,
+    resolved: null,
+    underWay: new Map(),
+  };
   servers.set(key, made);
   return made;
+}
+
+/** Keeps what a caller's handshake with a server told. */
+export function keepFacts({ facts }: Pick<Kept, 'facts'>, callerId: string, told: Facts): void {
+  facts.delete(callerId);
+  makeRoom(facts, MOST_CALLERS);
+  facts.set(callerId, told);
+}
+
+function makeRoom(map: Map<string, unknown>, most: number): void {
+  const [oldest] = map.keys();
+  if (map.size >= most && oldest !== undefined) map.delete(oldest);
 }

@@ -17,7 +17,7 @@ export async function callSkills({ session }: GatewayRequest, args: unknown): Pr
     const input = parseArguments(SkillsInput, args);
     const riding = ridingName(input);
     if (riding === null) return text(await skills(session.ctx, input));
-    const here = await session.riding(await session.shown(await session.known()));
+    const here = await session.riding(session.shown(await session.known()));
     if (here.skills.some(({ name }) => name === riding))
       return loaded(loadSkill(here.active, riding, input.start));
     try {

@@ -13,36 +13,56 @@ import { composed } from './tools.ts';
 /** One slow server must not keep the main list waiting: its last one stands in. */
 const DEADLINE_MS = 4000;
 
-/** The servers whose tools are in the main list, by name. One round trip, and nothing is asked of them yet. */
+/**
+ * The servers whose tools are in the main list, by name. One round trip, and nothing is asked of them yet. One whose
+ * manifest cannot be read any more is left out: its own address says why.
+ */
 export async function openMainSessions(
   ctx: Context,
   deps: Pick<Deps, 'servers' | 'outbound'>,
 ): Promise<ServerSession[]> {
   const servers = await openMainServers(ctx);
-  return Promise.all(servers.map((server) => sessionOf(ctx, deps, server, DEADLINE_MS)));
+  return servers.flatMap((server) => {
+    try {
+      return [sessionOf(ctx, deps, server, DEADLINE_MS)];
+    } catch (error) {
+      if (error instanceof RegistryError) return [];
+      throw error;
+    }
+  });
+}
+
+/** Tools of servers in the main list. */
+interface MainTools {
+  readonly tools: readonly Tool[];
+  /** When a server listed them, milliseconds, by the name of each that does not answer now. */
+  readonly stale: Readonly<Record<string, number>>;
 }
 
 /** Their tools under prefixed names, each with what rides on it. A server that never answered is left out. */
 export async function listMainTools(
   sessions: readonly ServerSession[],
   client: ClientRow | null,
-): Promise<Tool[]> {
+): Promise<MainTools> {
   const lists = await Promise.all(sessions.map((session) => prefixedTools(session, client)));
-  return lists.flat();
+  return {
+    tools: lists.flatMap(({ tools }) => tools),
+    stale: Object.assign({}, ...lists.map(({ stale }) => stale)),
+  };
 }
 
-/** The server that a prefixed name is of, and the name of its tool there. */
+/** The server that a prefixed name is of, and the name shown of its tool there. */
 export async function findMainTool(
   sessions: readonly ServerSession[],
   name: string,
 ): Promise<{ session: ServerSession; tool: string } | null> {
-  for (const session of sessions) {
-    const tools = await knownNames(session);
-    const names = await prefixed(session, tools);
-    const tool = tools[names.indexOf(name)];
-    if (tool !== undefined) return { session, tool };
-  }
-  return null;
+  // No server's name holds `_`, so that no other is waited for.
+  const session = sessions.find(({ server }) => name.startsWith(`${server.name}_`));
+  const known = await session?.known().catch(unlessUnavailable);
+  if (!session || !known) return null;
+  const shown = session.shown(known).tools.map((each) => each.name);
+  const tool = shown[(await prefixed(session, shown)).indexOf(name)];
+  return tool === undefined ? null : { session, tool };
 }
 
 /** A page of a method that rides on their tools; null when none of them has it. */
@@ -51,34 +71,35 @@ export async function loadFromMain(
   name: string,
   start: number | undefined,
 ): Promise<string | null> {
-  for (const session of sessions) {
-    const shown = await session.shown(await session.known()).catch(unlessUnavailable);
-    if (!shown) continue;
-    const { active } = await session.riding(shown);
-    const loaded = loadSkill(active, name, start);
-    if (!loaded.isError) return loaded.text;
-  }
-  return null;
+  const pages = await Promise.all(
+    sessions.map(async (session) => {
+      const known = await session.known().catch(unlessUnavailable);
+      if (!known) return null;
+      const { active } = await session.riding(session.shown(known));
+      const loaded = loadSkill(active, name, start);
+      return loaded.isError ? null : loaded.text;
+    }),
+  );
+  return pages.find((page) => page !== null) ?? null;
 }
 
-async function prefixedTools(session: ServerSession, client: ClientRow | null): Promise<Tool[]> {
+async function prefixedTools(session: ServerSession, client: ClientRow | null): Promise<MainTools> {
   try {
-    const shown = await session.shown(await session.listed());
+    const listed = await session.listed();
+    const shown = session.shown(listed);
     const { active } = await session.riding(shown);
     const { tools } = composed(session, [...shown.tools], active, client);
     const names = await prefixed(
       session,
       tools.map(({ name }) => name),
     );
-    return tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.name }));
+    return {
+      tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.name })),
+      stale: listed.staleSince === null ? {} : { [session.server.name]: listed.staleSince },
+    };
   } catch (error) {
-    return unlessUnavailable(error) ?? [];
+    return unlessUnavailable(error) ?? { tools: [], stale: {} };
   }
-}
-
-async function knownNames(session: ServerSession): Promise<string[]> {
-  const known = await session.known().catch(unlessUnavailable);
-  return known ? (await session.shown(known)).tools.map(({ name }) => name) : [];
 }
 
 function prefixed({ server }: ServerSession, tools: readonly string[]): Promise<string[]> {

@@ -15,21 +15,21 @@ export async function openSession(ctx: Context, deps: Ways, name: string): Promi
 }
 
 /** `deadline`: milliseconds in which it has to list its tools. */
-export async function sessionOf(
+export function sessionOf(
   ctx: Context,
   { servers, outbound }: Ways,
   server: OpenedServer,
   deadline?: number,
-): Promise<ServerSession> {
-  const target = await targetOf(ctx, server, {
-    vault: servers.vault,
-    fetch: createOutbound(outbound, servers),
-  });
+): ServerSession {
   const kept = keptOf(server);
   kept.manifest ??= readManifest(server.manifest);
+  let target: ReturnType<typeof targetOf> | null = null;
   return new ServerSession(ctx, server, {
     manifest: kept.manifest,
-    target,
+    target() {
+      target ??= targetOf(ctx, server, { vault: servers.vault, fetch: createOutbound(outbound, servers) });
+      return target;
+    },
     ...(deadline === undefined ? {} : { deadline }),
   });
 }

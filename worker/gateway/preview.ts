@@ -3,6 +3,7 @@ import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { ServerPreview } from '../../schema/servers.ts';
 import { skillsTool } from '../mcp/skills-tool.ts';
 import type { ServerSession } from './session.ts';
+import { exposed } from './shown-tools.ts';
 import { composed } from './tools.ts';
 
 const CHARS_PER_TOKEN = 4;
@@ -13,7 +14,7 @@ const CHARS_PER_TOKEN = 4;
  */
 export async function previewServer(session: ServerSession, id: string | undefined): Promise<ServerPreview> {
   const listed = await session.listed();
-  const shown = await session.shown(listed);
+  const shown = session.shown(listed);
   const riding = await session.riding(shown);
   const clients: (ClientRow | null)[] =
     id === undefined
@@ -36,14 +37,15 @@ export async function previewServer(session: ServerSession, id: string | undefin
           client,
         );
         const cap = descriptionCap(client);
+        const names = await exposed(tools);
         return {
           client: client?.id ?? null,
           title: client?.title ?? 'Any other client',
           cap,
-          tools: tools.map(({ name, description = '' }) => {
+          tools: tools.map(({ name, description = '' }, index) => {
             const ride = rides.find(({ tool }) => tool === name);
             return {
-              name,
+              name: names[index]?.name ?? name,
               description,
               length: description.length,
               tokens: Math.ceil(description.length / CHARS_PER_TOKEN),

@@ -58,7 +58,7 @@ async function hasPrompts({ session }: GatewayRequest): Promise<boolean> {
 }
 
 async function active({ session }: GatewayRequest) {
-  return (await session.riding(await session.shown(await session.known()))).active;
+  return (await session.riding(session.shown(await session.known()))).active;
 }
 
 async function namesOwn(request: GatewayRequest, name: string, ctx: ServerContext): Promise<boolean> {

@@ -6,6 +6,7 @@ import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-
 import { cancelled } from './cancel.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { openSession } from './open.ts';
+import { requireMay } from './permitted.ts';
 import { buildGateway } from './server.ts';
 
 /**
@@ -22,6 +23,7 @@ gateway.all('/:server', async (c) => {
   const session = await openSession(ctx, c.var.deps, c.req.param('server'));
   if (!read) return c.json(PARSE_ERROR, 400);
   const { body, messages, methods } = read;
+  await requireMay(session, messages);
   const caller = readCaller(c.req.raw, messages, {
     withProof: ctx.device !== null,
     clientId: ctx.clientId,

@@ -18,6 +18,7 @@ import { forwardCall, forwardMethod } from './forward.ts';
 import type { Facts } from './kept.ts';
 import { getRidingPrompt, listRidingPrompts } from './prompts.ts';
 import type { ServerSession } from './session.ts';
+import { shownName } from './shown-tools.ts';
 import { listShownTools } from './tools.ts';
 
 /** What the handlers of one request work with. */
@@ -65,7 +66,7 @@ function answer(request: GatewayRequest, message: JSONRPCRequest, ctx: ServerCon
     case 'tools/list':
       return listShownTools(request);
     case 'tools/call':
-      return forwardCall(request, message.params ?? {}, ctx);
+      return callShown(request, message.params ?? {}, ctx);
     case 'prompts/list':
       return listRidingPrompts(request, message, ctx);
     case 'prompts/get':
@@ -73,6 +74,19 @@ function answer(request: GatewayRequest, message: JSONRPCRequest, ctx: ServerCon
     default:
       return forwardMethod(request, message, ctx);
   }
+}
+
+/** A call comes with the name that clients take. */
+async function callShown(
+  request: GatewayRequest,
+  params: Record<string, unknown>,
+  ctx: ServerContext,
+): Promise<Result> {
+  const { session } = request;
+  const { name } = params;
+  if (typeof name !== 'string') return forwardCall(request, params, ctx);
+  const shown = await shownName(session.shown(await session.known()), name);
+  return forwardCall(request, { ...params, name: shown }, ctx);
 }
 
 /** What a server may not have said by itself: nothing here tells of changes, for nothing outlives a request. */
@@ -93,7 +107,7 @@ async function handshake({ session, caller }: GatewayRequest): Promise<{
   const { ctx, manifest, upstream } = session;
   const facts = await orNull(upstream.facts(session.deadline()));
   const listed = await orNull(session.known());
-  const shown = await session.shown(listed ?? { tools: [], leftOut: [], staleSince: null });
+  const shown = session.shown(listed ?? { tools: [] });
   const channels = {
     banner: await session.banner(shown),
     upstream: facts?.instructions,

@@ -19,6 +19,9 @@ import { type Target, Upstream } from './upstream.ts';
 /** A list that takes longer is not waited for: the last good one stands in. */
 const LIST_DEADLINE_MS = 10_000;
 
+/** When a server last listed its tools is for people to read, so a list that is the same costs no write each time. */
+const LISTED_PRECISION_MS = 60_000;
+
 /** The tools that a server lists now, or listed last. */
 export interface Listed {
   readonly tools: readonly Tool[];
@@ -50,13 +53,14 @@ export class ServerSession {
       manifest,
       target,
       deadline = LIST_DEADLINE_MS,
-    }: { manifest: Manifest; target: Target; deadline?: number },
+    }: { manifest: Manifest; target: () => Promise<Target>; deadline?: number },
   ) {
     this.ctx = ctx;
     this.server = server;
     this.manifest = manifest;
     this.kept = keptOf(server);
-    this.upstream = new Upstream(target, this.kept);
+    const { id: callerId } = ctx.actor;
+    this.upstream = new Upstream({ name: server.name, target, kept: this.kept, callerId });
     this.#deadline = deadline;
   }
 
@@ -78,8 +82,10 @@ export class ServerSession {
     return tools ? Promise.resolve({ ...usable(tools), staleSince: null }) : this.listed();
   }
 
-  shown({ tools }: Listed): Promise<ShownTools> {
-    return shownTools(tools, this.manifest, this.server.name);
+  /** Its tools as this caller may see them. */
+  shown({ tools }: Pick<Listed, 'tools'>): ShownTools {
+    const { readOnly } = this.ctx.actor;
+    return shownTools(tools, this.manifest, { server: this.server.name, readOnly });
   }
 
   /** The skills that are active for these tools. Asks for the graph where one of them wants to know. */
@@ -92,8 +98,8 @@ export class ServerSession {
       graph:
         graph && asksGraph(skills)
           ? await probeGraph(this.upstream, this.kept, graph, {
-              tools: new Set(shown.upstreamNames.values()),
-              now: this.ctx.now(),
+              tools: shown.served,
+              now: this.ctx.now,
               defer: (work) => this.ctx.defer(work),
             })
           : null,
@@ -124,7 +130,8 @@ export class ServerSession {
     const { name, tools: last, toolsAt } = this.server;
     try {
       const listed = await listUpstreamTools(this.upstream, name, this.deadline());
-      if (JSON.stringify(listed.tools) !== JSON.stringify(last))
+      const changed = JSON.stringify(listed.tools) !== JSON.stringify(last);
+      if (changed || this.ctx.now() - (toolsAt ?? 0) >= LISTED_PRECISION_MS)
         this.ctx.defer(keepTools(this.ctx, this.server, [...listed.tools]));
       return { ...listed, staleSince: null };
     } catch (error) {
@@ -139,8 +146,8 @@ function namesOf({ tools }: ShownTools): ReadonlySet<string> {
 }
 
 /** By the name shown; by the server's own where it is hidden or not there. */
-function graphToolShown(mapping: GraphMapping, { upstreamNames }: ShownTools): string {
-  const own = graphTool(mapping, new Set(upstreamNames.values())) ?? mapping.tools[0] ?? '';
+function graphToolShown(mapping: GraphMapping, { served, upstreamNames }: ShownTools): string {
+  const own = graphTool(mapping, served) ?? mapping.tools[0] ?? '';
   for (const [shown, upstream] of upstreamNames) if (upstream === own) return shown;
   return own;
 }

@@ -15,7 +15,7 @@ export async function targetOf(
   { vault, fetch }: { vault: Vault; fetch: FetchLike },
 ): Promise<Target> {
   const url = new URL(server.upstream);
-  const target = { name: server.name, url, fetch, headers: {}, authProvider: undefined };
+  const target = { url, fetch, headers: {}, authProvider: undefined };
   const credential = await credentialOf(server, vault);
   switch (credential.type) {
     case 'none':

@@ -15,14 +15,13 @@ import {
 } from '@modelcontextprotocol/client';
 import { RegistryError } from '../../schema/errors.ts';
 import { newId } from '../registry/random.ts';
-import type { Facts, Kept } from './kept.ts';
+import { type Facts, type Kept, keepFacts } from './kept.ts';
 import { EndedEarly, notAnswered } from './upstream-error.ts';
 
 const US = { name: 'repertoire', version: '0.1.0' } as const;
 
 /** How a server is reached, for one request of ours. */
 export interface Target {
-  readonly name: string;
   readonly url: URL;
   readonly fetch: FetchLike;
   /** Of a credential that is a header. */
@@ -48,23 +47,40 @@ export interface Forwarding {
   readonly onSent?: (id: string) => void;
 }
 
+/** What a server says of itself, as long as it is no burden to keep. */
+const FACTS_CHARS = 256 * 1024;
+
 /**
- * A server, spoken to in whatever revision it knows. Nothing of it outlives the request but facts: which revision, what
- * it offers, and the session of a server that keeps one. Requests and answers pass as they are.
+ * A server, spoken to in whatever revision it knows. Nothing of it outlives the request but facts, for each caller by
+ * itself: which revision, what it offers, and the session of a server that keeps one. Requests and answers pass as they
+ * are.
  */
 export class Upstream {
-  readonly #target: Target;
+  readonly #name: string;
+  readonly #target: () => Promise<Target>;
   readonly #kept: Kept;
+  readonly #callerId: string;
 
-  constructor(target: Target, kept: Kept) {
-    this.#target = target;
-    this.#kept = kept;
+  constructor(options: {
+    name: string;
+    /** Opens the credential, so it is asked when there is something to say to the server. */
+    target: () => Promise<Target>;
+    kept: Kept;
+    callerId: string;
+  }) {
+    this.#name = options.name;
+    this.#target = options.target;
+    this.#kept = options.kept;
+    this.#callerId = options.callerId;
   }
 
   /** What it offers; asked at most once by an isolate. @throws RegistryError `unavailable` */
   async facts(signal: AbortSignal): Promise<Facts> {
-    this.#kept.facts ??= await this.#negotiate(signal);
-    return this.#kept.facts;
+    const known = this.#kept.facts.get(this.#callerId);
+    if (known) return known;
+    const told = await this.#negotiate(signal);
+    keepFacts(this.#kept, this.#callerId, told);
+    return told;
   }
 
   /** One request there and back. @throws RegistryError `unavailable` when no answer comes */
@@ -77,35 +93,38 @@ export class Upstream {
     try {
       return await this.#exchange(facts, method, params, forwarding);
     } catch (error) {
-      if (!sessionEnded(facts, error)) throw notAnswered(this.#target.name, error);
+      if (!sessionEnded(facts, error)) throw notAnswered(this.#name, error);
     }
     // A session that has ended answered nothing, so nothing is done twice.
-    if (this.#kept.facts === facts) this.#kept.facts = null;
+    const { facts: known } = this.#kept;
+    if (known.get(this.#callerId) === facts) known.delete(this.#callerId);
     const again = await this.facts(forwarding.signal);
     try {
       return await this.#exchange(again, method, params, forwarding);
     } catch (error) {
-      throw notAnswered(this.#target.name, error);
+      throw notAnswered(this.#name, error);
     }
   }
 
   /** Tells it that a request is not waited for any more. */
   async cancel(id: string): Promise<void> {
-    const facts = this.#kept.facts;
+    const facts = this.#kept.facts.get(this.#callerId);
     if (facts?.era.type !== 'legacy') return;
     await this.#tell(facts, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
   }
 
   async #negotiate(signal: AbortSignal): Promise<Facts> {
+    const transport = await this.#transport(undefined, undefined);
     const client = new Client(US, { capabilities: {}, versionNegotiation: { mode: 'auto' } });
-    const transport = this.#transport(undefined, undefined);
     const stop = () => void transport.close();
     signal.addEventListener('abort', stop);
     try {
       await client.connect(transport, { signal });
-      return factsOf(client, transport.sessionId);
+      const facts = factsOf(client, transport.sessionId);
+      if (JSON.stringify(facts).length > FACTS_CHARS) throw saysTooMuch(this.#name);
+      return facts;
     } catch (error) {
-      throw notAnswered(this.#target.name, signal.aborted ? signal.reason : error);
+      throw notAnswered(this.#name, signal.aborted ? signal.reason : error);
     } finally {
       signal.removeEventListener('abort', stop);
       await client.close();
@@ -128,7 +147,7 @@ export class Upstream {
       method,
       params: era.type === 'modern' ? enveloped(params, era.version, capabilities) : (params ?? {}),
     };
-    const transport = this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
+    const transport = await this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     transport.onmessage = (received: JSONRPCMessage) => {
       if ('method' in received) {
@@ -157,7 +176,7 @@ export class Upstream {
   }
 
   async #tell({ era }: Facts, notification: JSONRPCNotification): Promise<void> {
-    const transport = this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
+    const transport = await this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
     await transport.start();
     try {
       await transport.send(notification);
@@ -166,8 +185,11 @@ export class Upstream {
     }
   }
 
-  #transport(version: string | undefined, session: string | undefined): StreamableHTTPClientTransport {
-    const { url, headers, authProvider, fetch } = this.#target;
+  async #transport(
+    version: string | undefined,
+    session: string | undefined,
+  ): Promise<StreamableHTTPClientTransport> {
+    const { url, headers, authProvider, fetch } = await this.#target();
     return new StreamableHTTPClientTransport(url, {
       requestInit: { headers: { ...headers } },
       fetch: withoutStandingStream(fetch),
@@ -218,6 +240,13 @@ function enveloped(
 
 function outcomeOf(response: JSONRPCResultResponse | JSONRPCErrorResponse): Outcome {
   return 'result' in response ? { result: response.result } : { error: response.error };
+}
+
+function saysTooMuch(name: string): RegistryError {
+  return new RegistryError(
+    'unavailable',
+    `The server ${name} says more than ${FACTS_CHARS / 1024} KiB of itself in its handshake; its instructions have to be shorter.`,
+  );
 }
 
 /** We offer nothing that a server could ask for, save a sign of life. */

@@ -5,6 +5,7 @@ import { type AppEnv, programOf } from '../deps.ts';
 import { cancelled } from '../gateway/cancel.ts';
 import { KEEP_ALIVE_MS } from '../gateway/keep-alive.ts';
 import { openMainSessions } from '../gateway/main.ts';
+import { requireMayInMain } from '../gateway/permitted.ts';
 import type { ServerSession } from '../gateway/session.ts';
 import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { noteClient } from '../registry/clients-seen.ts';
@@ -63,7 +64,7 @@ mcp.all('/', async (c) => {
   const handler = createMcpHandler(() => buildServer(session, methods), {
     keepAliveMs: streams ? KEEP_ALIVE_MS : 0,
   });
-  if (streams) await servers();
+  if (streams) await requireMayInMain(await servers(), messages);
   const response = await handler.fetch(c.req.raw, { parsedBody: body });
   const answer = streams ? response : await finished(response);
   refusals.raise();

@@ -1,17 +1,18 @@
 import {
   type CallToolRequest,
   type CallToolResult,
+  type ListToolsResult,
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
   type ServerContext,
-  type Tool,
 } from '@modelcontextprotocol/server';
 import { RegistryError } from '../../schema/errors.ts';
 import { composeListing, listingCap } from '../../schema/listing.ts';
 import { SkillEditInput, SkillsInput } from '../../schema/tools.ts';
 import { forwardCall } from '../gateway/forward.ts';
 import { findMainTool, listMainTools, loadFromMain } from '../gateway/main.ts';
+import { staleServersMeta } from '../gateway/tools.ts';
 import { readListing } from '../registry/listing.ts';
 import { LIST_CACHE, NO_CACHE } from './cache.ts';
 import { loadOwnSkill, rideOwnTools } from './own-riding.ts';
@@ -54,9 +55,7 @@ export async function buildServer(session: Session, methods: readonly string[]):
       'resources/templates/list': LIST_CACHE,
     },
   });
-  mcp.server.setRequestHandler('tools/list', () =>
-    session.refusals.method(async () => ({ tools: await listTools(session) })),
-  );
+  mcp.server.setRequestHandler('tools/list', () => session.refusals.method(() => listTools(session)));
   mcp.server.setRequestHandler('tools/call', (request, call) => callTool(session, request, call));
   attachSkills(mcp, session);
   return mcp;
@@ -73,13 +72,13 @@ const SKILL_EDIT = definition('skill_edit');
  * The tools that the caller's credential lets it use, ours first, always in one order; then those of the servers that the
  * account has switched into this list.
  */
-async function listTools({ ctx, caller, servers }: Session): Promise<Tool[]> {
+async function listTools({ ctx, caller, servers }: Session): Promise<ListToolsResult> {
   const { tool, mainServers } = await skillsTool(ctx, caller);
-  const others = mainServers === 0 ? [] : await listMainTools(await servers(), caller.client);
+  const others = mainServers === 0 ? null : await listMainTools(await servers(), caller.client);
   const { readOnly } = await ctx.enter();
   ctx.require('skills:read');
   const own = rideOwnTools(readOnly ? [tool] : [tool, SKILL_EDIT], caller.client);
-  return [...own, ...others];
+  return { tools: [...own, ...(others?.tools ?? [])], ...staleServersMeta(others?.stale ?? {}) };
 }
 
 async function callTool(session: Session, { params }: CallToolRequest, call: ServerContext) {
