@@ -1,5 +1,5 @@
-import { isAbsolute, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -17,7 +17,7 @@ export interface Reach {
 /**
  * Looks up `${VAR}` in `env` and `headers`. A command starts in `cwd`, seen from the manifest's directory, or else where
  * we were started; of our environment it gets only what every program needs.
- * @throws StartError when a variable is not set
+ * @throws StartError when a variable is not set, a header cannot be sent, or `cwd` is no directory
  */
 export function reachServer(
   upstream: Upstream,
@@ -25,6 +25,7 @@ export function reachServer(
 ): Reach {
   if (upstream.type === 'url') {
     const headers = fill(upstream.headers, 'headers', { manifest, env });
+    for (const [name, value] of Object.entries(headers)) refuseHeader(name, value, manifest);
     const url = new URL(upstream.url);
     return {
       label: `${url.origin}${url.pathname}`,
@@ -33,7 +34,12 @@ export function reachServer(
   }
   const { command, args, cwd } = upstream;
   const set = fill(upstream.env, 'env', { manifest, env });
-  const where = cwd === null ? {} : { cwd: isAbsolute(cwd) ? cwd : resolve(directory, cwd) };
+  const where = cwd === null ? {} : { cwd: resolve(directory, cwd) };
+  if (where.cwd !== undefined && !statSync(where.cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new StartError(
+      `${manifest}: cwd names ${JSON.stringify(cwd)}, and ${where.cwd} is no directory; make it, or take the key out.`,
+    );
+  }
   return {
     label: command,
     open(said) {
@@ -45,7 +51,7 @@ export function reachServer(
         ...where,
       });
       const { stderr } = transport;
-      if (stderr) createInterface({ input: stderr as Readable }).on('line', said);
+      if (stderr) eachLine(stderr as Readable, said);
       return transport;
     },
   };
@@ -56,6 +62,39 @@ export function reachServer(
  * which doubles the time until the first answer, and whatever the program does when it starts.
  */
 class Program extends StdioClientTransport {}
+
+/** Of a longer line, a person reads the beginning. Characters. */
+const LINE_CHARS = 4000;
+
+function eachLine(stream: Readable, said: (line: string) => void): void {
+  let line = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const [end = '', ...others] = chunk.split('\n');
+    line = (line + end).slice(0, LINE_CHARS);
+    for (const other of others) {
+      said(line.replace(/\r$/, ''));
+      line = other.slice(0, LINE_CHARS);
+    }
+  });
+  stream.on('end', () => {
+    if (line !== '') said(line);
+  });
+}
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Without this, the value would stand in the error that is met when it is sent. */
+function refuseHeader(name: string, value: string, manifest: string): void {
+  if (!HEADER_NAME.test(name)) {
+    throw new StartError(`${manifest}: headers has ${JSON.stringify(name)}, which is no name of a header.`);
+  }
+  if (HEADER_VALUE.test(value.trim())) return;
+  throw new StartError(
+    `${manifest}: headers.${name} holds a line break or another sign that no header can carry; take it out of the value, or of the variable that it comes from.`,
+  );
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

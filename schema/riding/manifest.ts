@@ -101,9 +101,11 @@ export function parseManifest(text: string, { source, host }: { source: string; 
   if (!isDelivery(delivery)) refuse('`skills_delivery` must be eager, lazy or auto');
   const extensions = data.extensions ?? {};
   if (!isMapping(extensions)) refuse('`extensions` must be a mapping');
+  const name = readText(data.name, 'name', refuse);
+  if (name?.trim() === '') refuse('`name` is blank; write one, or leave it out');
   const args = entries.find(({ key }) => key === 'args')?.items;
   return {
-    name: readText(data.name, 'name', refuse),
+    name,
     upstream: readUpstream(data, args, refuse),
     instructions: readText(data.instructions, 'instructions', refuse),
     overviewPrefix: readText(data.overview_prefix, 'overview_prefix', refuse),

@@ -1,5 +1,5 @@
 import type { Host, SkillsChoice } from './manifest.ts';
-import { isAbsent, type Refuse } from './values.ts';
+import { isAbsent, type Refuse, refuseNul } from './values.ts';
 
 /**
  * Reads the value of `skills:`. Null, for an absent one and for false, means off completely: nothing is injected, there
@@ -14,6 +14,7 @@ export function readSkillsChoice(value: unknown, host: Host, refuse: Refuse): Sk
     if (item === true) return [];
     if (typeof item !== 'string') refuse(`\`${key}\` must be true or a path`);
     if (item === '') refuse(`\`${key}\` is an empty path; write a directory, or leave it out`);
+    refuseNul(item, key, refuse);
     if (host === 'cloud') {
       refuse(
         `\`${key}\` is a path, which means nothing in the cloud; write \`skills: true\`, and the skills of the registry ride by themselves`,

@@ -1,5 +1,5 @@
 import type { Upstream } from './manifest.ts';
-import { isAbsent, type Refuse, readText, readTexts } from './values.ts';
+import { isAbsent, type Refuse, readText, readTexts, refuseNul } from './values.ts';
 
 const GOES_WITH = { args: 'command', env: 'command', cwd: 'command', headers: 'url' } as const;
 
@@ -30,6 +30,9 @@ export function readUpstream(
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     refuse('`url` must be an http or https address');
   }
+  const { username, password } = new URL(url);
+  if (username !== '' || password !== '')
+    refuse('`url` holds a user name or a password; take it out, and send it in a header instead');
   return { type: 'url', url, headers: readTexts(data.headers, 'headers', refuse) };
 }
 
@@ -41,7 +44,9 @@ function readArgs(
 ): string[] {
   if (isAbsent(value)) return [];
   if (texts === undefined) refuse('`args` must be a list of texts');
-  return texts.map(
-    (text, index) => text ?? refuse(`\`args[${index}]\` must be text; put it in double quotes`),
-  );
+  return texts.map((text, index) => {
+    if (text === undefined) refuse(`\`args[${index}]\` must be text; put it in double quotes`);
+    refuseNul(text, `args[${index}]`, refuse);
+    return text;
+  });
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { folder, MAIN, NODE, serve, serveHere, writeProject } from './harness.ts';
+import { folder, MAIN, NODE, run, serve, serveHere, writeProject } from './harness.ts';
 
 const FRAGILE = fileURLToPath(new URL('fragile.ts', import.meta.url));
 const manifest = { name: 'fragile', command: NODE, args: [FRAGILE], skills: true };
@@ -90,6 +90,16 @@ describe('the server behind', () => {
     await vi.waitFor(() => expect(said()).toContain('fragile: a word to the person\n'));
   });
 
+  test('may say a line without an end: its beginning is said, and nothing is kept', async () => {
+    const flood = 'process.stderr.write("x".repeat(1e6) + "\\nlast"); process.stderr.end();';
+    const { path, directory } = writeProject({
+      manifest: { name: 'loud', command: NODE, args: ['-e', flood] },
+    });
+    const { stderr } = await run(['serve', path, '--explain'], { cwd: directory });
+    expect(stderr).toContain(`loud: ${'x'.repeat(4000)}\nloud: last\n`);
+    expect(stderr).toContain('ended before it answered.\n');
+  });
+
   test('gets the environment of the manifest, and nothing that lies around (bug 16)', async () => {
     const directory = folder();
     const { client } = await serveHere({
@@ -157,7 +167,24 @@ describe('a server that cannot be started', () => {
     await expect(started).rejects.not.toThrow('hush');
   });
 
+  test.each(['hush\nX: y', 'hush\u20ac'])(
+    'by a header that cannot be sent names it, and not its value',
+    async (KEY) => {
+      const headers = { Authorization: 'Bearer ${KEY}' };
+      const started = serveHere({ manifest: { url: 'http://127.0.0.1:9/mcp', headers }, env: { KEY } });
+      await expect(started).rejects.toThrow(
+        'headers.Authorization holds a line break or another sign that no header can carry',
+      );
+      await expect(started).rejects.not.toThrow('hush');
+    },
+  );
+
   test.each([
+    [
+      { url: 'http://127.0.0.1:9/mcp', headers: { 'Not a name': 'x' } },
+      /"Not a name", which is no name of a header/,
+    ],
+    [{ ...manifest, cwd: 'none' }, /server\.yaml: cwd names "none", and .*none is no directory/],
     [{ ...manifest, colour: 1 }, /`colour`.*`command`/],
     [{ skills: true }, /names no server; give it a command or a url/],
     [{ ...manifest, url: 'http://127.0.0.1:1/mcp' }, /`command`.*`url`|`url`.*`command`/],

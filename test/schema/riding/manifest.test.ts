@@ -186,6 +186,25 @@ describe('8 keys', () => {
     ['- a', /valid YAML/],
     ['name: a\nname: b', /Line 2 of/],
   ])('8 %j is a start-up error', (text, why) => expectRefused(text, why));
+  test('8 of many unknown keys the first are named, and the others counted', () => {
+    const text = Array.from({ length: 300 }, (_, i) => `k${i}: 1`).join('\n');
+    expectRefused(text, /`k0`, .*`k19` and 280 more are no known keys; known are `name`/);
+  });
+
+  test.each([
+    ['command: "a\\0b"', /`command` holds a NUL character/],
+    ['command: x\nargs: [y, "hush\\0"]', /`args\[1\]` holds a NUL character/],
+    ['command: x\nenv: {A: "hush\\0"}', /`env\.A` holds a NUL character/],
+    ['command: x\ncwd: "hush\\0"', /`cwd` holds a NUL character/],
+    ['url: http://x/\nheaders: {A: "hush\\0"}', /`headers\.A` holds a NUL character/],
+    ['skills: ["hush\\0"]', /`skills\[0\]` holds a NUL character/],
+    ['url: https://me:hush@example.com/mcp', /`url` holds a user name or a password/],
+    ['name: " "', /`name` is blank/],
+  ])('8 what nobody could use is refused, and no value is repeated: %j', (text, why) => {
+    expectRefused(text, why);
+    expect(() => parse(text)).not.toThrow(/hush/);
+  });
+
   test('8 null counts as absent everywhere', () => {
     const nothing =
       'name:\ncommand:\nargs:\ninstructions: ~\noverview_prefix:\nextensions:\ntools:\ngraph:\nskills_delivery:';
