@@ -37,13 +37,20 @@ export interface OpenLink {
  * linked login. Owner links that were not used are dead.
  */
 export async function makeOwnerLink(db: Database, now: number): Promise<string | null> {
-  const [[owned], [first]] = await db.batch([
-    db.select({ one: sql`1` }).from(sql`(select 1)`).where(sql`not ${hasNoOwner()}`),
-    db.select({ id: accounts.id }).from(accounts).orderBy(accounts.createdAt, accounts.id).limit(1),
-  ]);
-  if (owned) return null;
+  if (await hasOwner(db)) return null;
+  const [first] = await db
+    .select({ id: accounts.id })
+    .from(accounts)
+    .orderBy(accounts.createdAt, accounts.id)
+    .limit(1);
   if (!first) throw new RegistryError('internal', 'There is no account that the owner link could be for.');
   return keepLink(db, now, { type: 'owner', accountId: first.id });
+}
+
+/** Whether somebody has a way in of their own. */
+export async function hasOwner(db: Database): Promise<boolean> {
+  const free = await db.select({ one: sql`1` }).from(sql`(select 1)`).where(hasNoOwner());
+  return free.length === 0;
 }
 
 /** Where a link's token is taken to. In the fragment it reaches no server, so no log. */
@@ -166,7 +173,7 @@ export async function redeemLink(
     sql`(${links.type} <> 'owner' or ${hasNoOwner()})`,
   );
   const { codes, statements: codeStatements } = await newCodes(db, { accountId, at });
-  const session = await newSession(db, at, { accountId, method: 'passkey', visitor, fresh: true });
+  const session = await newSession(db, at, { accountId, method: 'passkey', visitor, passkey: passkey.id });
   const { browser, place } = visitor;
   try {
     await db.batch([
