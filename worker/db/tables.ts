@@ -399,6 +399,8 @@ export const sessions = sqliteTable(
       .references(() => accounts.id),
     /** How the person signed in. */
     method: text().$type<'passkey' | 'recovery' | 'oidc' | 'access'>().notNull(),
+    /** The passkey that opened it; it ends with it. Null where something else opened it. */
+    passkeyId: text('passkey_id'),
     /** Browser and system, in words for the person. */
     browser: text().notNull(),
     place: text().notNull(),

@@ -36,7 +36,7 @@ export async function signInByIdentity(
   if (!linked) throw notLinked(identity);
   const { accountId } = linked;
   const at = now();
-  const { secret, statements } = await newSession(db, at, { accountId, method, visitor, fresh: false });
+  const { secret, statements } = await newSession(db, at, { accountId, method, visitor, passkey: null });
   const mine = and(is(identity), eq(identities.accountId, accountId));
   try {
     await db.batch([

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { Passkey, PasskeyList } from '../../schema/account.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { brokenConstraint, type Database, guardBroke, type Statement } from '../db/client.ts';
@@ -174,17 +174,20 @@ export async function renamePasskey(ctx: Context, id: string, called: string): P
 }
 
 /**
- * Takes a passkey out of the caller's account; the last one stays. Sessions that it opened go on until they are ended.
+ * Takes a passkey out of the caller's account; the last one stays. Whoever has it gets nothing more by it: the other
+ * sessions that it opened end, and no other session is fresh any longer.
  * @throws RegistryError `not_found`, `passkey_required`, `conflict` for the last one
  */
 export async function removePasskey(ctx: Context, id: string): Promise<void> {
-  const { accountId } = await ctx.enter();
+  const { accountId, id: caller } = await ctx.enter();
   ctx.require('devices:write');
   const { db } = ctx;
+  const at = ctx.now();
   const mine = and(eq(passkeys.accountId, accountId), eq(passkeys.id, id));
   const [known] = await db.select({ name: passkeys.name }).from(passkeys).where(mine);
   if (!known) throw notFound(id);
   ctx.requireFreshPasskey();
+  const elsewhere = and(eq(sessions.accountId, accountId), ne(sessions.id, caller));
   const others = sql`(select count(*) from ${passkeys} where ${eq(passkeys.accountId, accountId)}) > 1`;
   try {
     await ctx.write([
@@ -192,12 +195,17 @@ export async function removePasskey(ctx: Context, id: string): Promise<void> {
       db.insert(guards).values({ holds: others }),
       eventStatement(db, {
         accountId,
-        at: ctx.now(),
+        at,
         type: 'passkey_removed',
         details: { name: known.name },
         when: sql`exists (select 1 from ${passkeys} where ${mine})`,
       }),
       db.delete(passkeys).where(mine),
+      db.update(sessions).set({ verifiedAt: null }).where(elsewhere),
+      db
+        .update(sessions)
+        .set({ revokedAt: at })
+        .where(and(elsewhere, eq(sessions.passkeyId, id), isNull(sessions.revokedAt))),
     ]);
   } catch (error) {
     if (!guardBroke(error)) throw error;

@@ -21,7 +21,7 @@ export interface Visitor {
 /**
  * A new session and the statements that open it, to ride in the batch that proves the person. `secret` is the cookie's
  * value. Each login gets a new one and ends what the browser had, so that nobody can prepare a session for somebody else.
- * `fresh`: a passkey was checked just now.
+ * `passkey` is the id of the one that was checked just now; null when something else opens it.
  */
 export async function newSession(
   db: Database,
@@ -30,12 +30,12 @@ export async function newSession(
     accountId,
     method,
     visitor: { browser, place, before },
-    fresh,
+    passkey,
   }: {
     readonly accountId: string;
     readonly method: (typeof sessions.$inferInsert)['method'];
     readonly visitor: Visitor;
-    readonly fresh: boolean;
+    readonly passkey: string | null;
   },
 ): Promise<{ secret: string; statements: readonly Statement[] }> {
   const secret = newSecret();
@@ -46,12 +46,13 @@ export async function newSession(
       hash: await sha256(secret),
       accountId,
       method,
+      passkeyId: passkey,
       browser,
       place,
       createdAt: now,
       expiresAt: now + IDLE_MS,
       lastUsedAt: now,
-      verifiedAt: fresh ? now : null,
+      verifiedAt: passkey === null ? null : now,
     }),
     eventStatement(db, { accountId, at: now, type: 'signed_in', details: { method, browser, place } }),
   ];

@@ -20,7 +20,12 @@ export async function signInByPasskey(
 ): Promise<string> {
   const { accountId } = use.passkey;
   const at = now();
-  const session = await newSession(db, at, { accountId, method: 'passkey', visitor, fresh: true });
+  const session = await newSession(db, at, {
+    accountId,
+    method: 'passkey',
+    visitor,
+    passkey: use.passkey.id,
+  });
   await checked(() =>
     db.batch([...useStatements(db, at, use), ...session.statements] as unknown as [Statement]),
   );
@@ -72,7 +77,7 @@ export async function signInByCode(
   const hash = await codeHash(typed);
   const accountId = await accountOfCode(db, hash);
   if (accountId === null) throw wrongCode();
-  const session = await newSession(db, at, { accountId, method: 'recovery', visitor, fresh: false });
+  const session = await newSession(db, at, { accountId, method: 'recovery', visitor, passkey: null });
   try {
     await db.batch([
       db

@@ -33,9 +33,54 @@ test('check 21: who lost the passkey gets in by a recovery code, once, and repla
   const { json } = await browser.call('GET', '/api/v1/sessions');
   expect(json.sessions.map(({ method }: { method: string }) => method).sort()).toEqual([
     'passkey',
-    'passkey',
     'recovery',
   ]);
+  expect(await lost.isSignedIn()).toBe(false);
+});
+
+test('check 21: who takes a lost passkey out signs out whoever has it, and nobody else stays fresh', async () => {
+  const api = await openTestApi();
+  const lost = await owner(api);
+  const id = lost.authenticator.credentials[0]?.id;
+  const desk = new Browser(api);
+  await desk.post('/auth/login/recovery', { code: lost.codes[0] });
+  await desk.addPasskey();
+  const [thief, phone] = [lost, desk].map(
+    ({ authenticator }) => new Browser(api, undefined, authenticator),
+  ) as [Browser, Browser];
+  await thief.logIn();
+  await phone.logIn();
+  // A session that another passkey opened may have been made fresh by the lost one.
+  expect((await desk.call('DELETE', `/api/v1/passkeys/${id}`)).status).toBe(204);
+  const inside = await Promise.all([lost, thief, phone, desk].map((browser) => browser.isSignedIn()));
+  expect(inside).toEqual([false, false, true, true]);
+  expect((await phone.post('/api/v1/recovery-codes')).problem.code).toBe('passkey_required');
+  expect((await desk.post('/api/v1/recovery-codes')).status).toBe(201);
+});
+
+test('check 21: of two who take out the passkey of the other at once one stays in', async () => {
+  const api = await openTestApi();
+  let one: Browser = await owner(api);
+  for (let round = 0; round < 10; round++) {
+    const other = new Browser(api);
+    other.cookies.set('repertoire', one.cookies.get('repertoire') ?? '');
+    await other.addPasskey();
+    other.cookies.clear();
+    await other.logIn();
+    const both = [one, other] as const;
+    const [mine, theirs] = both.map(({ authenticator }) => authenticator.credentials[0]?.id);
+    const answers = await Promise.all([
+      one.call('DELETE', `/api/v1/passkeys/${theirs}`),
+      other.call('DELETE', `/api/v1/passkeys/${mine}`),
+    ]);
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    const inside = await Promise.all(both.map((browser) => browser.isSignedIn()));
+    expect(inside).toEqual(answers.map(({ status }) => status === 204));
+    one = inside[0] ? one : other;
+    expect(await api.db.select({ id: passkeys.id }).from(passkeys)).toEqual([
+      { id: one.authenticator.credentials[0]?.id },
+    ]);
+  }
 });
 
 test('check 21: a recovery session adds a passkey within the hour only', async () => {

@@ -35,7 +35,7 @@ export async function signedIn(
     accountId,
     method,
     visitor,
-    fresh: false,
+    passkey: null,
   });
   await db.batch([
     db.insert(passkeys).values({
