@@ -1,5 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
+import { RegistryError } from '../../schema/errors.ts';
 import type { Database, Statement } from '../db/client.ts';
 import { recoveryCodes } from '../db/tables.ts';
 import { eventStatement } from './account-events.ts';
@@ -53,10 +54,19 @@ export function isUnused(hash: string) {
   return and(eq(recoveryCodes.hash, hash), isNull(recoveryCodes.usedAt));
 }
 
-/** Eight new recovery codes for the caller's account; the old ones are dead. Needs `devices:write` and a fresh passkey. */
+/**
+ * Eight new recovery codes for the caller's account; the old ones are dead. Needs `devices:write`.
+ * @throws RegistryError `passkey_required`; `access_denied` for a caller that is no browser: by a code whoever has an API
+ * token could make a passkey, and stay when the token ends
+ */
 export async function makeRecoveryCodes(ctx: Context): Promise<string[]> {
-  const { accountId } = await ctx.enter();
+  const { accountId, type } = await ctx.enter();
   ctx.require('devices:write');
+  if (type !== 'session')
+    throw new RegistryError(
+      'access_denied',
+      'Recovery codes are shown to a person: sign in with a browser and make them there.',
+    );
   ctx.requireFreshPasskey();
   const { codes, statements } = await newCodes(ctx.db, { accountId, at: ctx.now() });
   await ctx.write(statements as [Statement]);

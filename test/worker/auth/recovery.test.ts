@@ -181,6 +181,9 @@ test('passkeys are added, named and removed by a session with a fresh passkey on
   expect((await api.call('/api/v1/passkeys/options', { method: 'POST', token })).problem.code).toBe(
     'access_denied',
   );
+  // By a code an API token would become a passkey, which outlives it.
+  const codes = await api.call('/api/v1/recovery-codes', { method: 'POST', token });
+  expect([codes.status, codes.problem.code]).toEqual([403, 'access_denied']);
   const weak = await api.token(['skills:read', 'skills:write']);
   for (const [method, where] of [
     ['GET', '/api/v1/passkeys'],
