@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, lte } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, lte, sql } from 'drizzle-orm';
 import type { Session, SessionList } from '../../schema/account.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
@@ -110,19 +110,20 @@ export async function revokeSession(ctx: Context, id: string): Promise<void> {
   ctx.require('devices:write');
   const now = ctx.now();
   const [known] = await ctx.db
-    .select({ browser: sessions.browser, revokedAt: sessions.revokedAt })
+    .select({ browser: sessions.browser })
     .from(sessions)
     .where(and(eq(sessions.accountId, accountId), eq(sessions.id, id)));
   if (!known)
     throw new RegistryError('not_found', `There is no session ${id}; list the sessions to see their ids.`);
-  if (known.revokedAt !== null) return;
-  await ctx.batch([
-    ctx.db.update(sessions).set({ revokedAt: now }).where(eq(sessions.id, id)),
+  const living = and(eq(sessions.id, id), isNull(sessions.revokedAt));
+  await ctx.write([
     eventStatement(ctx.db, {
       accountId,
       at: now,
       type: 'session_revoked',
       details: { browser: known.browser },
+      when: sql`exists (select 1 from ${sessions} where ${living})`,
     }),
+    ctx.db.update(sessions).set({ revokedAt: now }).where(living),
   ]);
 }

@@ -209,6 +209,42 @@ test('sessions are listed with their browser and end when revoked', async () => 
   ).toBe(404);
 });
 
+test('a session that is ended by many at once is one event', async () => {
+  const api = await openTestApi();
+  const browser = await owner(api);
+  const phone = new Browser(api, undefined, browser.authenticator);
+  await phone.logIn();
+  const { json } = await browser.call('GET', '/api/v1/sessions');
+  const other = json.sessions.find(({ current }: { current: boolean }) => !current).id;
+  const path = `/api/v1/sessions/${other}`;
+  await Promise.all(Array.from({ length: 6 }, () => browser.call('DELETE', path)));
+  expect(await phone.isSignedIn()).toBe(false);
+  const { events } = (await browser.call('GET', '/api/v1/events')).json;
+  expect(events.filter(({ type }: { type: string }) => type === 'session_revoked')).toHaveLength(1);
+});
+
+test('a session that ends while it ends another ends nothing', async () => {
+  const api = await openTestApi();
+  const browser = await owner(api);
+  const thief = new Browser(api, undefined, browser.authenticator);
+  await thief.logIn();
+  const { json } = await browser.call('GET', '/api/v1/sessions');
+  const [mine, theirs] = [true, false].map(
+    (is) => json.sessions.find(({ current }: { current: boolean }) => current === is).id,
+  );
+  let trips = 0;
+  api.database.send = async (send) => {
+    // Between the look-up of the session that it names and the write.
+    if (++trips === 3) {
+      api.database.send = (next) => next();
+      await browser.call('DELETE', `/api/v1/sessions/${theirs}`);
+    }
+    return send();
+  };
+  expect((await thief.call('DELETE', `/api/v1/sessions/${mine}`)).status).toBe(401);
+  expect(await browser.isSignedIn()).toBe(true);
+});
+
 test('a session of another account is not there', async () => {
   const api = await openTestApi();
   const browser = await owner(api);
