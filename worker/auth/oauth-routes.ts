@@ -60,7 +60,7 @@ for (const path of ['/token', '/revoke', '/register']) oauth.use(path, requireSe
 oauth.post('/token', async (c) => {
   const { db, now } = c.var.deps;
   const response = await answerToken(await tokenRequest(c), { db, now });
-  surroundings(c).defer(purgeOAuth(db, now()));
+  purgeAfter(c, response);
   return response;
 });
 
@@ -89,7 +89,7 @@ oauth.post('/register', async (c) => {
   const request = new Request(`${issuer}/register`, { method: 'POST', body: await c.req.text() });
   const response = await openOAuth(store, issuer).fetch(request);
   await store.commit();
-  surroundings(c).defer(purgeOAuth(db, now()));
+  purgeAfter(c, response);
   return response;
 });
 
@@ -133,6 +133,12 @@ oauth.post('/authorize', small, (c) =>
     return withCookies(c, cookies, redirectAway(location));
   }),
 );
+
+/** Whoever is refused has the registry write nothing. */
+function purgeAfter(c: Call<AppEnv>, { ok }: Response): void {
+  const { db, now } = c.var.deps;
+  if (ok) surroundings(c).defer(purgeOAuth(db, now()));
+}
 
 /** Tokens and secrets travel here, so the way must be encrypted or within one machine. */
 async function requireSecure(c: Call<AppEnv>, next: () => Promise<void>): Promise<void> {

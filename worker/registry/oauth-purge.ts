@@ -29,14 +29,13 @@ export async function purgeOAuth(db: Database, now: number): Promise<void> {
         ),
       ),
     db.delete(applications).where(lte(applications.revokedAt, now - KEPT_MS)),
-    db
-      .delete(oauthRecords)
-      .where(
-        and(
-          withPrefix('client:'),
-          sql`json_extract(${value}, '$.registrationDate') * 1000 <= ${now - DAY_MS}`,
-          sql`not exists (select 1 from ${applications} where ${applications.clientId} = substr(${key}, 8))`,
-        ),
+    db.delete(oauthRecords).where(
+      and(
+        withPrefix('client:'),
+        // A client that registered itself has a date in seconds, one that is known by its document one in milliseconds.
+        sql`coalesce(json_extract(${value}, '$.registrationDate') * 1000, json_extract(${value}, '$.fetchedAt')) <= ${now - DAY_MS}`,
+        sql`not exists (select 1 from ${applications} where ${applications.clientId} = substr(${key}, 8))`,
       ),
+    ),
   ]);
 }

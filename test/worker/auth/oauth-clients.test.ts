@@ -250,6 +250,34 @@ test('a document is read anew for each question, save within five minutes; when 
   expect(fetched).toHaveLength(4);
 });
 
+test('a document of a client that nobody let in is forgotten after a day, as a registration is', async () => {
+  const { oauth } = await openWith((url) => json({ ...DOCUMENT, client_id: url }));
+  const idle = `${ID}?idle`;
+  await oauth.ask({ id: idle, redirect: REDIRECT });
+  const client = { id: ID, redirect: REDIRECT };
+  const { refresh } = tokensOf(await oauth.redeem(client, await oauth.approve(client)));
+  expect((await stored(oauth)).filter((key) => key.startsWith('client:'))).toHaveLength(2);
+  oauth.pass(DAY);
+  expect((await oauth.refresh(client, refresh)).status).toBe(200);
+  await oauth.settle();
+  expect((await stored(oauth)).filter((key) => key.startsWith('client:'))).toEqual([`client:${ID}`]);
+});
+
+test('who is refused at the token endpoint has the registry write nothing', async () => {
+  const oauth = await openTestOAuth();
+  const client = await oauth.register();
+  const approved = await oauth.approve(client);
+  const old = { key: 'transaction:old', value: '{}', expiresAt: oauth.clock.now, version: 1 };
+  await oauth.db.insert(oauthRecords).values(old);
+  expect((await oauth.redeem(client, { ...approved, code: 'a:b:c' })).status).toBe(400);
+  expect((await oauth.refresh(client, 'a:b:c')).status).toBe(400);
+  await oauth.settle();
+  expect(await stored(oauth)).toContain(old.key);
+  expect((await oauth.redeem(client, approved)).status).toBe(200);
+  await oauth.settle();
+  expect(await stored(oauth)).not.toContain(old.key);
+});
+
 test('nobody but who is signed in makes the registry fetch anything', async () => {
   const { oauth, fetched } = await openWith(() => json(DOCUMENT));
   const query = new URLSearchParams({ client_id: ID, redirect_uri: REDIRECT });
