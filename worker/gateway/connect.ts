@@ -1,4 +1,4 @@
-import { auth } from '@modelcontextprotocol/client';
+import { auth, type FetchLike } from '@modelcontextprotocol/client';
 import { RegistryError } from '../../schema/errors.ts';
 import type { ServerCredential } from '../../schema/servers.ts';
 import type { Deps } from '../deps.ts';
@@ -13,11 +13,24 @@ import {
   takeLogin,
 } from '../registry/server-grants.ts';
 import { noServer } from '../registry/servers.ts';
-import { type Grant, OAuthClient } from './oauth-client.ts';
-import { createOutbound } from './outbound.ts';
-import { credentialOf } from './target.ts';
+import { type Grant, issuerOfGrant, OAuthClient, redeem } from './oauth-client.ts';
+import { createOutbound, within } from './outbound.ts';
+import { credentialOf, openGrant } from './target.ts';
 
 type Ways = Pick<Deps, 'servers' | 'outbound'>;
+
+/** A person waits for it. */
+const DEADLINE_MS = 15_000;
+/** What a login tells of itself is kept with every grant. */
+const GRANT_CHARS = 64 * 1024;
+
+/** What the way back needs. */
+interface Login {
+  readonly origin: string;
+  /** Of the server: an answer to what it was before is none. */
+  readonly version: number;
+  readonly grant: Grant;
+}
 
 /**
  * Begins to connect a server over OAuth: the address where the person lets us in. `origin` is where they come back to.
@@ -30,10 +43,20 @@ export async function beginConnect(ctx: Context, deps: Ways, name: string, origi
   const state = newLogin();
   // Registered anew: a client that was registered for another address to come back to would be refused.
   const grant: Grant = {};
-  const client = new OAuthClient({ origin, credential: await oauthOf(server, deps), grant, state });
-  await run(server, deps, client, { forceReauthorization: true });
+  const credential = await oauthOf(server, deps);
+  const client = new OAuthClient({ origin, credential, grant, state });
+  await run(server, deps, (fetchFn) =>
+    auth(client, { serverUrl: new URL(server.upstream), fetchFn, forceReauthorization: true }),
+  );
   if (!client.authorizeUrl) throw unusable(server.name);
-  const sealed = await vault.seal(JSON.stringify({ origin, grant }), grantOwner(server.id));
+  if (credential.client_secret !== undefined) {
+    const before = issuerOfGrant(await openGrant(server.grant, server.id, vault));
+    if (before !== null && before !== issuerOfGrant(grant)) throw elsewhere(server.name, before);
+  }
+  const login: Login = { origin, version: server.version, grant };
+  const text = JSON.stringify(login);
+  if (text.length > GRANT_CHARS) throw unusable(server.name);
+  const sealed = await vault.seal(text, grantOwner(server.id));
   await keepLogin(ctx, server, { state, sealed });
   return client.authorizeUrl;
 }
@@ -46,6 +69,9 @@ export async function finishConnect(ctx: Context, deps: Ways, query: URLSearchPa
   const { serverId, name, sealed } = await takeLogin(ctx, query.get('state') ?? '');
   const server = await openServer(ctx, name);
   if (server.id !== serverId) throw noServer(name);
+  const { vault } = deps.servers;
+  const login: Login = JSON.parse(await vault.open(sealed, grantOwner(serverId)));
+  if (server.version !== login.version) throw changed(name);
   const code = query.get('code');
   if (code === null) {
     throw new RegistryError(
@@ -53,28 +79,23 @@ export async function finishConnect(ctx: Context, deps: Ways, query: URLSearchPa
       `The login of ${name} did not let Repertoire in; connect the server again if that was a mistake.`,
     );
   }
-  const { vault } = deps.servers;
-  const opened = JSON.parse(await vault.open(sealed, grantOwner(serverId)));
-  const { origin, grant } = opened as { origin: string; grant: Grant };
+  const { origin, grant } = login;
   const client = new OAuthClient({ origin, credential: await oauthOf(server, deps), grant });
-  const iss = query.get('iss');
-  await run(server, deps, client, { authorizationCode: code, ...(iss === null ? {} : { iss }) });
+  await run(server, deps, (fetchFn) => redeem(client, { code, iss: query.get('iss') }, fetchFn));
   grant.verifier = undefined;
-  await keepGrant(ctx, server, await vault.seal(JSON.stringify(grant), grantOwner(server.id)), {
-    fresh: true,
-  });
+  const text = JSON.stringify(grant);
+  if (text.length > GRANT_CHARS) throw unusable(name);
+  await keepGrant(ctx, server, await vault.seal(text, grantOwner(server.id)), { fresh: true });
   return name;
 }
 
 async function run(
   server: OpenedServer,
   { servers, outbound }: Ways,
-  client: OAuthClient,
-  options: { forceReauthorization?: boolean; authorizationCode?: string; iss?: string },
+  step: (fetchFn: FetchLike) => Promise<unknown>,
 ): Promise<void> {
   try {
-    const serverUrl = new URL(server.upstream);
-    await auth(client, { serverUrl, fetchFn: createOutbound(outbound, servers), ...options });
+    await step(within(DEADLINE_MS, createOutbound(outbound, servers)));
   } catch (error) {
     if (error instanceof RegistryError) throw error;
     throw unusable(server.name, error);
@@ -87,9 +108,18 @@ async function oauthOf(
 ): Promise<Extract<ServerCredential, { type: 'oauth' }>> {
   const credential = await credentialOf(server, servers.vault);
   if (credential.type === 'oauth') return credential;
-  throw new RegistryError(
+  throw changed(server.name);
+}
+
+function changed(name: string): RegistryError {
+  return new RegistryError('conflict', `The server ${name} was changed meanwhile; connect it again.`);
+}
+
+/** The secret of a client that was registered beforehand is for one authorization server. */
+function elsewhere(name: string, before: string): RegistryError {
+  return new RegistryError(
     'conflict',
-    `The credential of ${server.name} has changed meanwhile; connect it again.`,
+    `The server ${name} now sends people to another login than ${before}, which the client_secret is for; set the credential again if that is right.`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import type { Manifest } from '../../schema/riding/manifest.ts';
 import type { Probe } from '../../schema/riding/probe.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
+import type { Grant } from './oauth-client.ts';
 
 /** What is known of a server once it was spoken to. */
 export interface Facts {
@@ -27,6 +28,8 @@ export interface Kept {
   readonly facts: Map<string, Facts>;
   manifest: Manifest | null;
   probe: Probe | null;
+  /** Of a connected server's tokens, while it is under way. */
+  renewal: { readonly since: number; readonly grant: Promise<Grant> } | null;
   /** Skills as read from the contents that `of` names: reading hundreds anew costs more than all the rest of a list. */
   resolved: (Resolved & { readonly of: string }) | null;
   /** Requests under way, by who called and under which id, with the id that the server knows them by. */
@@ -47,6 +50,7 @@ export function keptOf({ id, version }: { readonly id: string; readonly version:
     facts: new Map(),
     manifest: null,
     probe: null,
+    renewal: null,
     resolved: null,
     underWay: new Map(),
   };

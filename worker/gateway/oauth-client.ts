@@ -1,9 +1,10 @@
 import {
-  auth,
   type FetchLike,
+  fetchToken,
   type OAuthClientMetadata,
   type OAuthClientProvider,
   type OAuthDiscoveryState,
+  refreshAuthorization,
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
   UnauthorizedError,
@@ -39,7 +40,7 @@ type OAuthCredential = Extract<ServerCredential, { type: 'oauth' }>;
 
 /**
  * Repertoire as the OAuth client of a server. The SDK finds the authorization server, registers (beforehand, by a
- * metadata document, or dynamically), proves with PKCE, checks the issuer and renews tokens; here is what it keeps.
+ * metadata document, or dynamically), proves with PKCE and checks the issuer; here is what it keeps.
  */
 export class OAuthClient implements OAuthClientProvider {
   readonly #origin: string;
@@ -87,7 +88,12 @@ export class OAuthClient implements OAuthClientProvider {
   clientInformation(): StoredOAuthClientInformation | undefined {
     const { client_id, client_secret } = this.#credential;
     if (client_id === undefined) return this.grant.client;
-    return { client_id, ...(client_secret === undefined ? {} : { client_secret }) };
+    const issuer = issuerOfGrant(this.grant);
+    return {
+      client_id,
+      ...(client_secret === undefined ? {} : { client_secret }),
+      ...(issuer === null ? {} : { issuer }),
+    };
   }
 
   saveClientInformation(client: StoredOAuthClientInformation): void {
@@ -130,7 +136,53 @@ export class OAuthClient implements OAuthClientProvider {
   }
 }
 
-/** Renews the tokens with the refresh token. @throws UnauthorizedError when only the person can */
-export async function renew(client: OAuthClient, serverUrl: URL, fetchFn: FetchLike): Promise<void> {
-  if ((await auth(client, { serverUrl, fetchFn })) !== 'AUTHORIZED') throw new UnauthorizedError();
+/** Which authorization server a grant is of; null before that is known. */
+export function issuerOfGrant({ discovery }: Grant): string | null {
+  return discovery
+    ? (discovery.authorizationServerMetadata?.issuer ?? discovery.authorizationServerUrl)
+    : null;
+}
+
+/**
+ * Trades the code that the person came back with for tokens, once, where the person was sent to and nowhere else. Not by
+ * the SDK's `auth`, which tries again and writes what it was answered into the log.
+ */
+export async function redeem(
+  client: OAuthClient,
+  { code, iss }: { code: string; iss: string | null },
+  fetchFn: FetchLike,
+): Promise<void> {
+  const { discovery } = client.grant;
+  const issuer = issuerOfGrant(client.grant);
+  if (!discovery || issuer === null) throw new UnauthorizedError();
+  const tokens = await fetchToken(client, discovery.authorizationServerUrl, {
+    ...knownOf(discovery),
+    authorizationCode: code,
+    ...(iss === null ? {} : { iss }),
+    fetchFn,
+  });
+  client.saveTokens({ ...tokens, issuer });
+}
+
+/** Renews the tokens where they are from. @throws UnauthorizedError when only the person can */
+export async function renew(client: OAuthClient, fetchFn: FetchLike): Promise<void> {
+  const { discovery, tokens } = client.grant;
+  const clientInformation = client.clientInformation();
+  const issuer = issuerOfGrant(client.grant);
+  if (!discovery || issuer === null || !clientInformation || !tokens?.refresh_token)
+    throw new UnauthorizedError();
+  const renewed = await refreshAuthorization(discovery.authorizationServerUrl, {
+    ...knownOf(discovery),
+    clientInformation,
+    refreshToken: tokens.refresh_token,
+    fetchFn,
+  });
+  client.saveTokens({ ...tokens, ...renewed, issuer });
+}
+
+function knownOf({ authorizationServerMetadata: metadata, resourceMetadata }: OAuthDiscoveryState) {
+  return {
+    ...(metadata ? { metadata } : {}),
+    ...(resourceMetadata ? { resource: resourceMetadata.resource } : {}),
+  };
 }

@@ -1,11 +1,20 @@
-import { type AuthProvider, type FetchLike, UnauthorizedError } from '@modelcontextprotocol/client';
+import {
+  type AuthProvider,
+  type FetchLike,
+  OAuthError,
+  OAuthErrorCode,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { RegistryError } from '../../schema/errors.ts';
 import { ServerCredential } from '../../schema/servers.ts';
 import type { Context } from '../registry/context.ts';
 import type { OpenedServer } from '../registry/riding-source.ts';
 import { grantOwner, keepGrant, readGrant } from '../registry/server-grants.ts';
 import { credentialOwner } from '../registry/servers.ts';
 import type { Vault } from '../registry/vault.ts';
+import { type Kept, keptOf } from './kept.ts';
 import { type Grant, OAuthClient, renew } from './oauth-client.ts';
+import { within } from './outbound.ts';
 import type { Target } from './upstream.ts';
 
 /** How an opened server is reached, with its credential. @throws RegistryError `unavailable` when that cannot be read */
@@ -25,9 +34,7 @@ export async function targetOf(
     case 'header':
       return { ...target, headers: { [credential.name]: credential.value } };
     case 'oauth': {
-      const renewed = (sealed: string) => keepGrant(ctx, server, sealed, { fresh: false });
-      const current = () => readGrant(ctx, server);
-      return { ...target, authProvider: tokenOf({ server, credential, vault, fetch, renewed, current }) };
+      return { ...target, authProvider: tokenOf(ctx, server, { credential, vault, fetch }) };
     }
   }
 }
@@ -38,46 +45,85 @@ export async function credentialOf(server: OpenedServer, vault: Vault): Promise<
   return ServerCredential.parse(JSON.parse(opened));
 }
 
-async function openGrant(sealed: string | null, serverId: string, vault: Vault): Promise<Grant> {
+export async function openGrant(sealed: string | null, serverId: string, vault: Vault): Promise<Grant> {
   return sealed === null ? {} : (JSON.parse(await vault.open(sealed, grantOwner(serverId))) as Grant);
 }
 
-/**
- * The access token of a connected server. One that is refused is renewed, unless another request has done so meanwhile:
- * a refresh token may serve only once.
- */
-function tokenOf({
-  server,
-  credential,
-  vault,
-  fetch,
-  renewed,
-  current,
-}: {
-  server: OpenedServer;
-  credential: Extract<ServerCredential, { type: 'oauth' }>;
-  vault: Vault;
-  fetch: FetchLike;
-  renewed: (sealed: string) => Promise<void>;
-  current: () => Promise<string | null>;
-}): AuthProvider {
+/** Longer than a renewal takes. */
+const RENEWAL_MS = 10_000;
+
+interface OAuthWays {
+  readonly credential: Extract<ServerCredential, { type: 'oauth' }>;
+  readonly vault: Vault;
+  readonly fetch: FetchLike;
+}
+
+/** The access token of a connected server. One that is refused is renewed, by one request for all of an isolate. */
+function tokenOf(ctx: Context, server: OpenedServer, ways: OAuthWays): AuthProvider {
+  const kept = keptOf(server);
   let grant: Promise<Grant> | null = null;
   const read = () => {
-    grant ??= openGrant(server.grant, server.id, vault);
+    grant ??= openGrant(server.grant, server.id, ways.vault);
     return grant;
   };
   return {
     token: async () => (await read()).tokens?.access_token,
-    async onUnauthorized({ serverUrl }) {
+    async onUnauthorized() {
       const refused = (await read()).tokens?.access_token;
       if (refused === undefined) throw new UnauthorizedError();
-      const now = await openGrant(await current(), server.id, vault);
-      grant = Promise.resolve(now);
-      if (now.tokens?.access_token !== refused) return;
-      // Nobody is sent to a login from here, so it does not matter where one would lead back to.
-      const client = new OAuthClient({ origin: 'http://localhost', credential, grant: now });
-      await renew(client, new URL(serverUrl), fetch);
-      await renewed(await vault.seal(JSON.stringify(now), grantOwner(server.id)));
+      const { renewal } = kept;
+      if (renewal === null || ctx.now() - renewal.since > RENEWAL_MS) {
+        begin(kept, ctx, renewed(ctx, server, ways, refused));
+      }
+      grant = kept.renewal?.grant ?? null;
+      await read();
     },
   };
+}
+
+function begin(kept: Kept, ctx: Context, grant: Promise<Grant>): void {
+  const mine = { since: ctx.now(), grant };
+  kept.renewal = mine;
+  const end = () => {
+    if (kept.renewal === mine) kept.renewal = null;
+  };
+  // Others may wait for it when the request that began is gone.
+  ctx.defer(grant.then(end, end));
+}
+
+/** A refresh token may serve only once, so that another isolate's renewal counts as well, before ours and after it. */
+async function renewed(
+  ctx: Context,
+  server: OpenedServer,
+  { credential, vault, fetch }: OAuthWays,
+  refused: string,
+): Promise<Grant> {
+  const current = async () => openGrant(await readGrant(ctx, server), server.id, vault);
+  const now = await current();
+  if (now.tokens?.access_token !== refused) return now;
+  // Nobody is sent to a login from here, so it does not matter where one would lead back to.
+  const client = new OAuthClient({ origin: 'http://localhost', credential, grant: now });
+  try {
+    await renew(client, within(RENEWAL_MS / 2, fetch));
+  } catch (error) {
+    const after = await current();
+    if (after.tokens?.access_token !== refused) return after;
+    throw notRenewed(server.name, error);
+  }
+  await keepGrant(ctx, server, await vault.seal(JSON.stringify(now), grantOwner(server.id)), {
+    fresh: false,
+  });
+  return now;
+}
+
+function notRenewed(name: string, cause: unknown): Error {
+  if (cause instanceof UnauthorizedError) return cause;
+  if (cause instanceof OAuthError && cause.code !== OAuthErrorCode.ServerError)
+    return new UnauthorizedError();
+  return new RegistryError(
+    'unavailable',
+    `The login of ${name} does not renew its access now; try again later, or connect the server again.`,
+    {},
+    { cause },
+  );
 }

@@ -38,7 +38,7 @@ function isHttp({ protocol }: URL): boolean {
 
 /** Of a host name as the URL parser writes it: IPv4 in dotted decimals, IPv6 compressed and in brackets. */
 function isPrivate(hostname: string): boolean {
-  const host = hostname.replace(/\.$/, '');
+  const host = hostname.replace(/\.+$/, '');
   if (host.startsWith('[')) return isPrivateV6(host.slice(1, -1));
   if (/^\d+(\.\d+){3}$/.test(host)) return isPrivateV4(host.split('.').map(Number));
   return !host.includes('.') || PRIVATE_NAMES.test(host);

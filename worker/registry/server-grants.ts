@@ -1,4 +1,4 @@
-import { and, eq, gt, lte, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { serverLogins, servers } from '../db/tables.ts';
@@ -80,23 +80,32 @@ export async function takeLogin(
   return { serverId: row.serverId, name: server.name, sealed: row.data };
 }
 
-/** Keeps what a server granted. `fresh`: the person has just connected it, so all that is known of it begins anew. */
+/**
+ * Keeps what a server granted, unless its address or its credential has changed meanwhile: tokens are for one place.
+ * `fresh`: the person has just connected it, so all that is known of it begins anew.
+ */
 export async function keepGrant(
   ctx: Context,
-  { id }: Pick<OpenedServer, 'id'>,
+  server: OpenedServer,
   sealed: string,
   { fresh }: { fresh: boolean },
 ): Promise<void> {
   await ctx.db
     .update(servers)
     .set({ grant: sealed, ...(fresh ? { version: sql`${servers.version} + 1` } : {}) })
-    .where(eq(servers.id, id));
+    .where(unmoved(server));
 }
 
 /** What is kept of a server's grant now: another request may have renewed it. */
-export async function readGrant(ctx: Context, { id }: Pick<OpenedServer, 'id'>): Promise<string | null> {
-  const [row] = await ctx.db.select({ grant: servers.grant }).from(servers).where(eq(servers.id, id));
+export async function readGrant(ctx: Context, server: OpenedServer): Promise<string | null> {
+  const [row] = await ctx.db.select({ grant: servers.grant }).from(servers).where(unmoved(server));
   return row?.grant ?? null;
+}
+
+/** The row as long as it is for the same place: a credential that is set again is sealed anew, whatever it says. */
+function unmoved({ id, upstream, credential }: OpenedServer): SQL | undefined {
+  const same = credential === null ? isNull(servers.credential) : eq(servers.credential, credential);
+  return and(eq(servers.id, id), eq(servers.upstream, upstream), same);
 }
 
 /** What a grant is sealed for: it opens for this server only. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
 import { servers as serverTable, sessions } from '../../../worker/db/tables.ts';
 import { newId } from '../../../worker/registry/random.ts';
@@ -47,6 +47,11 @@ async function startProtected({ register = true } = {}) {
     codes: 0,
     registered: [] as unknown[],
     bearers: [] as unknown[],
+    /** Where its login is, when that is elsewhere. */
+    login: null as string | null,
+    authorize: null as string | null,
+    /** Answers the next requests for tokens in its own way. */
+    token: null as ((form: URLSearchParams, response: ServerResponse) => unknown) | null,
   };
   const answer = (response: ServerResponse, value: object, status = 200) => {
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -59,11 +64,14 @@ async function startProtected({ register = true } = {}) {
     const { pathname } = new URL(request.url ?? '/', origin);
     switch (pathname) {
       case '/.well-known/oauth-protected-resource/mcp':
-        return answer(response, { resource: `${origin}/mcp`, authorization_servers: [origin] });
+        return answer(response, {
+          resource: `${origin}/mcp`,
+          authorization_servers: [state.login ?? origin],
+        });
       case '/.well-known/oauth-authorization-server':
         return answer(response, {
           issuer: origin,
-          authorization_endpoint: `${origin}/authorize`,
+          authorization_endpoint: state.authorize ?? `${origin}/authorize`,
           token_endpoint: `${origin}/token`,
           ...(register ? { registration_endpoint: `${origin}/register` } : {}),
           response_types_supported: ['code'],
@@ -78,6 +86,7 @@ async function startProtected({ register = true } = {}) {
       }
       case '/token': {
         const form = new URLSearchParams(body);
+        if (state.token) return state.token(form, response);
         if (form.get('grant_type') === 'refresh_token') state.refreshes++;
         else if (form.get('code') === 'good' && form.get('code_verifier')) state.codes++;
         else return answer(response, { error: 'invalid_grant' }, 400);
@@ -233,6 +242,117 @@ describe('a server behind OAuth', () => {
       for (const text of api.seen.texts) expect(text).not.toContain(secret);
     }
   });
+
+  test('many requests at once that find the token expired renew it once', async () => {
+    const server = await startProtected();
+    await post('', { name: 'locked', upstream: server.upstream, credential: { type: 'oauth' } });
+    await (await connect(server)).back();
+    expect(await tools()).toContain('behind-a-login');
+    server.state.valid = 'another';
+    const answers = await Promise.all([tools(), tools(), tools(), tools()]);
+    for (const answer of answers) expect(answer).toContain('behind-a-login');
+    expect(server.state.refreshes).toBe(1);
+  });
+
+  test('a token endpoint that repeats what it was sent brings none of it into the log', async () => {
+    const said: unknown[] = [];
+    for (const method of ['log', 'warn', 'error'] as const)
+      vi.spyOn(console, method).mockImplementation((...words) => void said.push(...words));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const server = await startProtected();
+    const credential = { type: 'oauth', client_id: 'known-before', client_secret: 'the-client-secret' };
+    await post('', { name: 'locked', upstream: server.upstream, credential });
+    const repeat = (status: number) => (form: URLSearchParams, response: ServerResponse) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      const error_description = `${form}`;
+      response.end(
+        status === 400 ? JSON.stringify({ error: 'invalid_grant', error_description }) : error_description,
+      );
+    };
+    server.state.token = repeat(400);
+    const refused = await (await connect(server)).back();
+    expect(refused.text).toContain('The login of locked did not work');
+    server.state.token = null;
+    await (await connect(server)).back();
+    for (const [status, why] of [
+      [400, 'does not accept the credential'],
+      [500, 'The login of locked does not renew its access now'],
+    ] as const) {
+      server.state.valid = 'another';
+      server.state.token = repeat(status);
+      expect(await tools()).toContain(why);
+    }
+    const log = JSON.stringify(said);
+    for (const secret of ['the-client-secret', 'refresh-0', 'code=good', 'code_verifier'])
+      expect(log).not.toContain(secret);
+  });
+
+  test('a server that names another login later gets neither the refresh token nor the secret there', async () => {
+    const [server, thief] = [await startProtected(), await startProtected()];
+    const heard: string[] = [];
+    thief.state.token = (form, response) => {
+      heard.push(`${form}`);
+      response.writeHead(400).end();
+    };
+    const credential = { type: 'oauth', client_id: 'known-before', client_secret: 'the-client-secret' };
+    await post('', { name: 'locked', upstream: server.upstream, credential });
+    await (await connect(server)).back();
+    server.state.login = thief.origin;
+    server.state.valid = 'another';
+    expect(await tools()).toContain('behind-a-login');
+    expect(server.state.refreshes).toBe(1);
+    const again = await post('/locked/connect');
+    expect(again.problem).toMatchObject({ code: 'conflict' });
+    expect(again.problem.detail).toContain(server.origin);
+    expect(heard).toEqual([]);
+  });
+
+  test('a login that was begun before the server was changed connects nothing', async () => {
+    const server = await startProtected();
+    await post('', { name: 'locked', upstream: server.upstream, credential: { type: 'oauth' } });
+    const { back } = await connect(server);
+    await api.call('/api/v1/servers/locked', {
+      method: 'PATCH',
+      headers: { cookie, origin: ORIGIN },
+      body: { upstream: 'http://127.0.0.1:9/mcp', credential: { type: 'oauth' } },
+    });
+    const late = await back();
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('The server locked was changed meanwhile; connect it again.');
+    expect(server.state.codes).toBe(0);
+  });
+
+  test('tokens that arrive after the credential was changed are not kept', async () => {
+    const server = await startProtected();
+    await post('', { name: 'locked', upstream: server.upstream, credential: { type: 'oauth' } });
+    await (await connect(server)).back();
+    server.state.valid = 'another';
+    server.state.token = async (_, response) => {
+      server.state.token = null;
+      await api.call('/api/v1/servers/locked', {
+        method: 'PATCH',
+        headers: { cookie, origin: ORIGIN },
+        body: { upstream: 'http://127.0.0.1:9/mcp', credential: { type: 'oauth' } },
+      });
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ access_token: 'too-late', token_type: 'Bearer' }));
+    };
+    await tools();
+    const [row] = await api.db.select().from(serverTable);
+    expect(row).toMatchObject({ upstream: 'http://127.0.0.1:9/mcp', grant: null });
+  });
+
+  test.each(['javascript:alert(1)', 'data:text/html,x', 'vbscript:x'])(
+    'a login at %s is none',
+    async (authorize) => {
+      const server = await startProtected();
+      server.state.authorize = authorize;
+      await post('', { name: 'locked', upstream: server.upstream, credential: { type: 'oauth' } });
+      const begun = await post('/locked/connect');
+      expect(begun.json.authorize_url).toBeUndefined();
+      expect(begun.problem.code).toBe('unavailable');
+    },
+  );
 
   test('needs a passkey that was checked minutes ago, and a credential that is OAuth', async () => {
     const server = await startProtected();
