@@ -13,7 +13,7 @@ import { composeInstructions } from '../../schema/riding/channels.ts';
 import { logged } from '../log.ts';
 import { LIST_CACHE, NO_CACHE } from '../mcp/cache.ts';
 import type { Caller } from '../mcp/caller.ts';
-import { readListing } from '../registry/listing.ts';
+import { type Listing, readListing } from '../registry/listing.ts';
 import { forwardCall, forwardMethod } from './forward.ts';
 import type { Facts } from './kept.ts';
 import { getRidingPrompt, listRidingPrompts } from './prompts.ts';
@@ -25,6 +25,8 @@ import { listShownTools } from './tools.ts';
 export interface GatewayRequest {
   readonly session: ServerSession;
   readonly caller: Caller;
+  /** What the caller is told of the account's items, where it was read with the server. */
+  readonly listing?: Listing | null;
   /** Who calls, to tell one caller's requests from another's. */
   readonly callerId: string;
   /** `Mcp-Param-*`, as the caller sent them. */
@@ -32,7 +34,7 @@ export interface GatewayRequest {
 }
 
 const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
-const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
+export const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
 
 /** Everything that a handler may be there for; what the server really offers is said in the handshake. */
 const ALL: ServerCapabilities = { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} };
@@ -100,7 +102,7 @@ function offered({ tools: _, prompts: __, resources, ...rest }: ServerCapabiliti
 }
 
 /** The channels of riding.md 7.1 between the pointer and the block. A server that is down is no reason to say nothing. */
-async function handshake({ session, caller }: GatewayRequest): Promise<{
+async function handshake({ session, caller, listing: read }: GatewayRequest): Promise<{
   instructions: string;
   facts: Facts | null;
 }> {
@@ -115,7 +117,7 @@ async function handshake({ session, caller }: GatewayRequest): Promise<{
   };
   const before = composeInstructions(channels).length + 2;
   const cap = Math.max(0, listingCap(caller.client, 'instructions') - before);
-  const told = await readListing(ctx, caller);
+  const told = read ?? (await readListing(ctx, caller));
   const listing = composeListing({ ...told, cap: Math.max(cap, POINTER.length), channel: 'instructions' });
   const points = listing.startsWith(POINTER);
   return {

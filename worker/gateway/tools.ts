@@ -13,8 +13,11 @@ const STALE_META_KEY = 'repertoire/staleSince';
 const STALE_SERVERS_META_KEY = 'repertoire/staleServers';
 
 /** `tools/list`: the server's tools, then the loader, each with what rides on it. */
-export async function listShownTools({ session, caller }: GatewayRequest): Promise<Result> {
-  const [listed, loader] = await Promise.all([session.listed(), skillsTool(session.ctx, caller)]);
+export async function listShownTools({ session, caller, listing }: GatewayRequest): Promise<Result> {
+  const [listed, loader] = await Promise.all([
+    session.listed(),
+    skillsTool(session.ctx, caller, listing ?? null),
+  ]);
   const shown = session.shown(listed);
   const { active } = await session.riding(shown);
   const { tools } = composed(session, [...shown.tools, loader.tool], active, caller.client);

@@ -5,7 +5,7 @@ import { listingCap, listsInTool } from '../../schema/listing.ts';
 import { skillsDescription, TOOLS } from '../../schema/tools.ts';
 import { requirePlainJson } from '../plain-json.ts';
 import type { Context } from '../registry/context.ts';
-import { readListing } from '../registry/listing.ts';
+import { type Listing, readListing } from '../registry/listing.ts';
 import type { Caller } from './caller.ts';
 
 /** A model that got thousands of arguments wrong learns as much from a few. */
@@ -21,14 +21,15 @@ const SKILLS = definition('skills');
 
 /**
  * The tool `skills`, with the listing in its description where `instructions` may not bring it; and how many servers are
- * in the main list, null where nothing had to be read.
+ * in the main list, null where nothing had to be read. `read` is the listing where it is known already.
  */
 export async function skillsTool(
   ctx: Context,
   { client, wsl }: Pick<Caller, 'client' | 'wsl'>,
+  read: Listing | null = null,
 ): Promise<{ tool: Tool; mainServers: number | null }> {
   if (!listsInTool(client)) return { tool: SKILLS, mainServers: null };
-  const { mainServers, ...told } = await readListing(ctx, { client, wsl });
+  const { mainServers, ...told } = read ?? (await readListing(ctx, { client, wsl }));
   const description = skillsDescription({ ...told, cap: listingCap(client, 'tool-description') });
   return { tool: { ...SKILLS, description }, mainServers };
 }

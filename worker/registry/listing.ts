@@ -1,4 +1,5 @@
 import { and, asc, count, eq, notInArray, sql } from 'drizzle-orm';
+import type { BatchResponse } from 'drizzle-orm/batch';
 import type { ClientRow } from '../../schema/clients.ts';
 import type { Kind } from '../../schema/item.ts';
 import { kindsLeftOut, type ListedItem, NAMED_MAX } from '../../schema/listing.ts';
@@ -17,7 +18,7 @@ export interface Listing {
   readonly mainServers: number;
 }
 
-interface Session {
+export interface Listener {
   readonly client: ClientRow | null;
   /** Served to a WSL distribution, which does not see the device's folders. */
   readonly wsl: boolean;
@@ -28,10 +29,15 @@ interface Session {
  * device, by the device's last report; items that the report shows as not on disk stay in. One round trip, whatever the
  * number of items.
  */
-export async function readListing(ctx: Context, { client, wsl }: Session): Promise<Listing> {
+export async function readListing(ctx: Context, listener: Listener): Promise<Listing> {
+  return toListing(ctx, listener, await ctx.batch(listingStatements(ctx)));
+}
+
+/** What {@link readListing} asks, to ride in another verb's batch. */
+export function listingStatements(ctx: Context) {
   const active = and(eq(items.accountId, ctx.account), eq(items.state, 'active'));
   const device = ctx.device ?? sql`''`;
-  const [[account], skills, personas, counts, folders, exceptions, [main]] = await ctx.batch([
+  return [
     ctx.db.select({ guidelines: accounts.guidelines }).from(accounts).where(eq(accounts.id, ctx.account)),
     firstNamed(ctx, 'skill'),
     firstNamed(ctx, 'persona'),
@@ -49,7 +55,16 @@ export async function readListing(ctx: Context, { client, wsl }: Session): Promi
       .select({ n: count() })
       .from(servers)
       .where(and(eq(servers.accountId, ctx.account), eq(servers.inMain, true))),
-  ]);
+  ] as const;
+}
+
+/** What {@link readListing} gives, from the answers to its statements. Needs `skills:read`. */
+export function toListing(
+  ctx: Context,
+  { client, wsl }: Listener,
+  answers: BatchResponse<ReturnType<typeof listingStatements>>,
+): Listing {
+  const [[account], skills, personas, counts, folders, exceptions, [main]] = answers;
   ctx.require('skills:read');
   const out = kindsLeftOut({ client, hasDevice: ctx.device !== null, wsl, folders });
   const total = (kind: Kind) => counts.find((row) => row.kind === kind)?.n ?? 0;

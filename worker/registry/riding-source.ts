@@ -1,8 +1,10 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { BatchResponse } from 'drizzle-orm/batch';
 import { MAIN_FILE } from '../../schema/item.ts';
 import type { ServerCredential } from '../../schema/servers.ts';
 import { blobs, files, items, serverSkills, servers } from '../db/tables.ts';
 import type { Context } from './context.ts';
+import { type Listener, type Listing, listingStatements, toListing } from './listing.ts';
 import { noServer } from './servers.ts';
 
 /** More skills than these ride on no server. */
@@ -54,6 +56,21 @@ export async function openServer(ctx: Context, name: string): Promise<OpenedServ
   return server;
 }
 
+/** As {@link openServer}, with what the caller is told of the account's items: in one round trip as well. */
+export async function openListedServer(
+  ctx: Context,
+  name: string,
+  listener: Listener,
+): Promise<{ server: OpenedServer; listing: Listing }> {
+  const [rows, declared, found, ...listed] = await ctx.batch([
+    ...serverStatements(ctx, eq(servers.name, name)),
+    ...listingStatements(ctx),
+  ]);
+  const [server] = toServers(ctx, [rows, declared, found]);
+  if (!server) throw noServer(name);
+  return { server, listing: toListing(ctx, listener, listed) };
+}
+
 /** Opens the servers whose tools are in the main list, by name. Needs `skills:read`. */
 export function openMainServers(ctx: Context): Promise<OpenedServer[]> {
   return open(ctx, eq(servers.inMain, true));
@@ -90,8 +107,12 @@ export async function keepTools(
 }
 
 async function open(ctx: Context, which: SQL): Promise<OpenedServer[]> {
+  return toServers(ctx, await ctx.batch(serverStatements(ctx, which)));
+}
+
+function serverStatements(ctx: Context, which: SQL) {
   const mine = and(eq(servers.accountId, ctx.account), which);
-  const [rows, declared, found] = await ctx.batch([
+  return [
     ctx.db.select(columns).from(servers).where(mine).orderBy(asc(servers.name)),
     ctx.db
       .select({
@@ -105,7 +126,13 @@ async function open(ctx: Context, which: SQL): Promise<OpenedServer[]> {
       .where(mine)
       .orderBy(asc(serverSkills.file)),
     selectItems(ctx, namesTools(mine)),
-  ]);
+  ] as const;
+}
+
+function toServers(
+  ctx: Context,
+  [rows, declared, found]: BatchResponse<ReturnType<typeof serverStatements>>,
+): OpenedServer[] {
   ctx.require('skills:read');
   const candidates = unpack(found);
   return rows.map((row) => ({
