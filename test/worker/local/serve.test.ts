@@ -119,9 +119,7 @@ describe('startLocal', () => {
   test('the Worker reaches loopback addresses only when that is allowed', async () => {
     const to = `/out?to=${encodeURIComponent((await start()).url)}`;
     expect(await get(running[0] as Local, to)).toBe('refused');
-    expect(await get(await start({ data: join(folder, 'other'), allowLoopback: true }), to)).toBe(
-      'reached',
-    );
+    expect(await get(await start({ data: join(folder, 'other'), allowLoopback: true }), to)).toBe('reached');
   });
 
   test('writes the owner file and the secret for their owner only', async () => {
