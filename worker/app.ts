@@ -20,9 +20,11 @@ export function createApp(deps: Deps): Hono<AppEnv> {
   app.notFound((c) => {
     const error = new RegistryError(
       'not_found',
-      'There is nothing at this address; the API is under /api/v1.',
+      'There is nothing at this address; the API is under /api/v1, MCP at /mcp.',
     );
-    return asksForPage(c) ? showError(c, error) : problem(error, c.req.raw);
+    // What comes to the wrong MCP address is a program, whatever it says that it takes.
+    const isProgram = c.req.path.startsWith('/mcp/') || !asksForPage(c);
+    return isProgram ? problem(error, c.req.raw) : showError(c, error);
   });
 
   app.use(async (c, next) => {

@@ -1,11 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'smol-toml';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../worker/db/client.ts';
 import { startLocal } from '../../../worker/local/serve.ts';
 import { bootstrapAccount } from '../../../worker/registry/bootstrap.ts';
 import { newSecret } from '../../../worker/registry/random.ts';
+import { ROOT } from '../push/harness.ts';
 import { challengeOf } from './oauth-harness.ts';
 import { signedIn } from './signed-in.ts';
 
@@ -123,4 +129,51 @@ test('check 10: in workerd a redirect is not followed', async () => {
   expect(page.status).toBe(400);
   expect(await page.text()).toContain('answers 301');
   expect(asked).toEqual([ID]);
+});
+
+/** Fetches what it is told to, as the Worker fetches a client's document. */
+const FETCHES = `
+import worker from '${ROOT}worker/index.ts';
+export { Doorbell } from '${ROOT}worker/index.ts';
+
+export default {
+  fetch(request, env, ctx) {
+    const url = new URL(request.url).searchParams.get('fetch');
+    if (url === null) return worker.fetch(request, env, ctx);
+    return fetch(url, { redirect: 'manual' }).catch(() => new Response(null, { status: 502 }));
+  },
+};
+`;
+
+test('check 10: in workerd the address counts that a name leads to, so that no name of this machine is reached', {
+  timeout: 300_000,
+}, async () => {
+  let visits = 0;
+  const here = createServer((_, response) => {
+    visits++;
+    response.end('{}');
+  });
+  await once(here.listen(0), 'listening');
+  const { port } = here.address() as AddressInfo;
+  onTestFinished(() => void here.close());
+  /** What comes of fetching from each of these hosts. */
+  const visit = async (allowLoopback: boolean, ...hosts: string[]): Promise<number[]> => {
+    const data = await mkdtemp(join(tmpdir(), 'repertoire-names-'));
+    await writeFile(join(data, 'entry.ts'), FETCHES);
+    const local = await startLocal({ port: 0, data, entry: join(data, 'entry.ts'), allowLoopback });
+    try {
+      const urls = hosts.map((host) => encodeURIComponent(`http://${host}:${port}/client.json`));
+      const answers = urls.map((url) => fetch(`${local.url}/?fetch=${url}`));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    } finally {
+      await local.stop();
+      await rm(data, { recursive: true, force: true });
+    }
+  };
+  expect(await visit(false, 'localhost', hostname(), '127.0.0.1', '[::1]')).not.toContain(200);
+  expect(visits).toBe(0);
+  expect([await visit(true, 'localhost'), visits]).toEqual([[200], 1]);
+
+  const deployed = parse(readFileSync(`${ROOT}wrangler.toml`, 'utf8')) as { compatibility_flags: string[] };
+  expect(deployed.compatibility_flags).toContain('global_fetch_strictly_public');
 });

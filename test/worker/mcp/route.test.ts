@@ -76,6 +76,29 @@ describe('401 with a challenge, whatever is asked', () => {
     },
   );
 
+  test('a browser, too: no address of MCP answers with a page', async () => {
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      for (const [path, status] of [
+        ['/mcp', 401],
+        ['/mcp/notes', 401],
+        ['/mcp/', 404],
+        ['/mcp/a/b', 404],
+      ] as const) {
+        const answer = await mcp.call(path, { method, headers });
+        expect([method, path, answer.status]).toEqual([method, path, status]);
+        expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+        expect(answer.headers.has('www-authenticate')).toBe(status === 401);
+      }
+    }
+    expect((await mcp.call('/mcp/', { headers })).problem.detail).toContain('MCP at /mcp');
+    const page = await mcp.call('/nowhere', { headers });
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      404,
+      expect.stringMatching(/^text\/html/),
+    ]);
+  });
+
   test('a token in the query is none', async () => {
     expect((await mcp.call(`/mcp?access_token=${token}`, { method: 'POST', body: '{}' })).status).toBe(401);
   });
