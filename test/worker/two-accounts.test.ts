@@ -59,6 +59,7 @@ const OTHERS: Readonly<Record<string, string | ((its: Things) => readonly Attemp
   'POST /auth/check/finish': 'takes what a passkey of the session’s account signed: check 19',
   'POST /auth/logout': 'ends the session that calls',
   'GET /auth/oidc/start': 'takes an address of this site',
+  'POST /auth/oidc/link': 'links to the account of the session that calls: check 22',
   'GET /auth/oidc/callback': 'takes the answer to a question that this browser was asked: check 22',
   'POST /auth/access': 'takes an assertion that is signed elsewhere: check 22',
   'GET /servers/callback': 'takes a secret state: the tests of connecting a server',

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { requireOwnSite } from '../auth/session.ts';
 import type { AppEnv } from '../deps.ts';
 import { sizeLimit } from '../size-limit.ts';
 import { applications } from './applications.ts';
@@ -29,6 +30,7 @@ export const api = new Hono<AppEnv>()
     ),
   )
   .use(async (c, next) => {
+    requireOwnSite(c.req.raw);
     await next();
     if (!c.res.headers.has('cache-control') && c.res.status !== 101) c.header('cache-control', 'no-store');
   })

@@ -58,8 +58,25 @@ export async function sessionClaim(
  * @throws RegistryError `access_denied`
  */
 export function requireSameOrigin(request: Request): void {
-  if (request.headers.get('origin') === new URL(request.url).origin) return;
-  throw new RegistryError(
+  if (request.headers.get('origin') !== new URL(request.url).origin) throw foreign();
+}
+
+/**
+ * Refuses what another site had the browser ask for. The cookie comes along with a link, and reading has effects too: to
+ * look at a pairing code claims it.
+ * @throws RegistryError `access_denied`
+ */
+export function requireOwnSite(request: Request): void {
+  if (comesFromElsewhere(request)) throw foreign();
+}
+
+/** Whether the browser says that a page of another origin begins the request (Fetch Metadata section 2.2). */
+export function comesFromElsewhere({ headers }: Request): boolean {
+  return ['cross-site', 'same-site'].includes(headers.get('sec-fetch-site') ?? '');
+}
+
+function foreign(): RegistryError {
+  return new RegistryError(
     'access_denied',
     'This request does not come from a page of this registry, so it was refused; use the page itself.',
   );

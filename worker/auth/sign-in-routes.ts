@@ -12,10 +12,11 @@ import { proveAccess } from './access-jwt.ts';
 import { openCookie, sameBrowser, visitorOf } from './browser.ts';
 import { proveOidc, requestOidc } from './oidc.ts';
 import { returnTo } from './return-to.ts';
-import { cookieHash, LOGIN_COOKIE, sessionClaim } from './session.ts';
+import { comesFromElsewhere, cookieHash, LOGIN_COOKIE, sessionClaim } from './session.ts';
 import type { AccessSettings, OidcSettings } from './sign-in.ts';
 
 const AFTERWARDS = '/account';
+const AFTER_LINKING = '/account#identities';
 const TRIES = { max: 60, windowMs: 10 * 60_000 };
 const CALLBACK = '/auth/oidc/callback';
 
@@ -26,29 +27,14 @@ export const signIn = new Hono<AppEnv>();
 const oidc = new Hono<AppEnv>().onError((error, c) => showError(c, error));
 
 /**
- * `return_to`: path of this origin to go on to. `link=1`: adds the login to the account that is signed in, by a passkey
- * checked just now. → 302 to the issuer. Errors: `not_found` where no issuer is configured, `passkey_required`.
+ * `return_to`: path of this origin to go on to. → 302 to the issuer, or to the page where people sign in, for whoever
+ * followed a link elsewhere: it could sign them in as somebody else. Errors: `not_found` where no issuer is configured.
  */
 oidc.get('/start', async (c) => {
-  const { deps } = c.var;
-  const settings = oidcOf(c);
   const { origin } = new URL(c.req.url);
-  await countTry(c);
-  const link = c.req.query('link') === '1' ? await accountToLink(c) : null;
-  const { url, state, nonce, verifier } = await requestOidc(settings, deps, origin + CALLBACK);
-  await keepChallenge(deps.db, {
-    browser: await sameBrowser(c),
-    purpose: 'oidc',
-    challenge: state,
-    data: {
-      nonce,
-      verifier,
-      return_to: returnTo(c.req.query('return_to'), origin) ?? origin + AFTERWARDS,
-      ...(link === null ? {} : { link }),
-    },
-    now: deps.now(),
-  });
-  return c.redirect(url.href);
+  const target = returnTo(c.req.query('return_to'), origin) ?? origin + AFTERWARDS;
+  if (comesFromElsewhere(c.req.raw)) return c.redirect(`/login?next=${encodeURIComponent(target)}`);
+  return c.redirect(await sendAway(c, { return_to: target }));
 });
 
 /** The issuer's answer → 302 to where the person wanted to go, with a session or a further login of the account. */
@@ -66,6 +52,20 @@ oidc.get('/callback', async (c) => {
 });
 
 signIn.route('/oidc', oidc);
+
+/**
+ * → `{ url }` at the issuer, who adds the login to the account that is signed in. A POST, since only a page of our own may
+ * begin it: by a link on another site, whoever had signed the person in at the issuer before, as somebody else, would get
+ * into the account. Errors: `not_found` where no issuer is configured, `access_denied`, `passkey_required`.
+ */
+signIn.post('/oidc/link', async (c) => {
+  oidcOf(c);
+  const ctx = await personOf(c);
+  ctx.requireFreshPasskey();
+  const { origin } = new URL(c.req.url);
+  const url = await sendAway(c, { return_to: origin + AFTER_LINKING, link: ctx.actor.accountId });
+  return c.json({ url });
+});
 
 const AccessBody = z.strictObject({ link: z.boolean().optional() });
 
@@ -102,26 +102,28 @@ function accessOf(c: Call<AppEnv>): AccessSettings {
   );
 }
 
+/** Where the issuer asks the person; `data` is what is to be done with the answer. */
+async function sendAway(c: Call<AppEnv>, data: Readonly<Record<string, string>>): Promise<string> {
+  const { deps } = c.var;
+  const settings = oidcOf(c);
+  await countTry(c);
+  const { origin } = new URL(c.req.url);
+  const { url, state, nonce, verifier } = await requestOidc(settings, deps, origin + CALLBACK);
+  const browser = await sameBrowser(c);
+  await keepChallenge(deps.db, {
+    browser,
+    purpose: 'oidc',
+    challenge: state,
+    data: { ...data, nonce, verifier },
+    now: deps.now(),
+  });
+  return url.href;
+}
+
 /** Each try makes this registry ask others over the network. */
 function countTry(c: Call<AppEnv>): Promise<void> {
   const { db, now, place } = c.var.deps;
   return takeAttempt(db, { bucket: `sign-in:${place(c.req.raw)}`, ...TRIES, now: now() });
-}
-
-/**
- * Whose account a login is to be linked to. A link on another site must not begin it: whoever had signed the person in at
- * the issuer before, as somebody else, would get into the account. A navigation has no `Origin`, but it has this header.
- */
-async function accountToLink(c: Call<AppEnv>): Promise<string> {
-  if (c.req.header('sec-fetch-site') !== 'same-origin') {
-    throw new RegistryError(
-      'access_denied',
-      'A login is linked from the account page only, so this was refused; open that page and start there.',
-    );
-  }
-  const ctx = await personOf(c);
-  ctx.requireFreshPasskey();
-  return ctx.actor.accountId;
 }
 
 /** Who is signed in, to `account` where one is named. */

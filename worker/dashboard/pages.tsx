@@ -1,6 +1,7 @@
 import { type Context as Call, Hono, type MiddlewareHandler } from 'hono';
 import { RegistryError } from '../../schema/errors.ts';
 import { returnTo } from '../auth/return-to.ts';
+import { comesFromElsewhere } from '../auth/session.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
 import { logged } from '../log.ts';
 import { accountName } from '../registry/account.ts';
@@ -45,7 +46,7 @@ pages.get('/pair', async (c) => {
   if (!signedIn) return signInFirst(c);
   const { ctx, account } = signedIn;
   // To open a code claims it, and wrong ones lock: a link on a page elsewhere only fills in the form.
-  if (!typed || !comesFromHere(c)) return show(c, codePage({ account, code: typed }));
+  if (!typed || comesFromElsewhere(c.req.raw)) return show(c, codePage({ account, code: typed }));
   try {
     const pairing = await showPairing(ctx, typed);
     return show(c, pairPage({ account, pairing, now: c.var.deps.now() }));
@@ -109,12 +110,6 @@ async function visitor(c: Call<AppEnv>): Promise<{ ctx: Context; account: string
 function signInFirst(c: Call<AppEnv>): Response {
   const { pathname, search } = new URL(c.req.url);
   return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`);
-}
-
-/** Whether the person typed the address, or followed a link of this very site (Fetch Metadata). */
-function comesFromHere(c: Call<AppEnv>): boolean {
-  const site = c.req.header('sec-fetch-site');
-  return site === undefined || site === 'none' || site === 'same-origin';
 }
 
 /** A passkey belongs to a name; 127.0.0.1 is none, and localhost is the same machine (WebAuthn Level 3 section 5.1.2). */

@@ -36,12 +36,23 @@ async function goThere({ issuer }: World, browser: TestVisitor, query = ''): Pro
   return (await issuer.agree(start.headers.get('location') ?? '')).replace(ORIGIN, '');
 }
 
+/** As {@link goThere}, to link the login to the account of the browser. */
+async function goToLink({ issuer }: World, browser: TestVisitor): Promise<string> {
+  const { status, text, json } = await browser.post('/auth/oidc/link', {});
+  expect(status, text).toBe(200);
+  return (await issuer.agree(json.url)).replace(ORIGIN, '');
+}
+
 async function thereAndBack(world: World, browser: TestVisitor, query = '') {
   return browser.visit(await goThere(world, browser, query), { 'sec-fetch-site': 'cross-site' });
 }
 
+async function linkAndBack(world: World, browser: TestVisitor) {
+  return browser.visit(await goToLink(world, browser), { 'sec-fetch-site': 'cross-site' });
+}
+
 async function link(world: World): Promise<void> {
-  const back = await thereAndBack(world, world.owner, '?link=1');
+  const back = await linkAndBack(world, world.owner);
   expect(back.status, back.text).toBe(302);
 }
 
@@ -82,7 +93,7 @@ test('a login that the owner linked with a fresh passkey signs them in, and no p
   expect(kept.map(({ type }) => type)).toEqual(expect.arrayContaining(['identity_linked', 'signed_in']));
   expect(JSON.stringify([events, kept])).not.toContain('subject-1');
 
-  const sensitive = await world.visitor.visit('/auth/oidc/start?link=1');
+  const sensitive = await world.visitor.post('/auth/oidc/link', {});
   expect(refusal(sensitive)).toContain('needs your passkey');
 });
 
@@ -148,7 +159,7 @@ test.for(Object.entries(FORGERIES))(
     world.issuer.forgery = forgery;
     const back = await thereAndBack(world, world.visitor);
     expect(refusal(back)).toContain('did not vouch for you');
-    const merge = await thereAndBack(world, world.owner, '?link=1');
+    const merge = await linkAndBack(world, world.owner);
     expect(refusal(merge)).toContain('did not vouch for you');
     expect(await rows(world.api)).toEqual(before);
     expect(await world.visitor.isSignedIn()).toBe(false);
@@ -251,17 +262,31 @@ test.for([
   expect(new URL(to).origin).toBe(ORIGIN);
 });
 
+test('a link on another site signs nobody in: it leads to the page where people do that themselves', async () => {
+  const world = await open();
+  await link(world);
+  for (const site of ['cross-site', 'same-site']) {
+    const start = await world.visitor.visit('/auth/oidc/start?return_to=/pair', { 'sec-fetch-site': site });
+    const to = new URL(start.headers.get('location') ?? '', ORIGIN);
+    expect([start.status, to.pathname, to.searchParams.get('next')]).toEqual([
+      302,
+      '/login',
+      `${ORIGIN}/pair`,
+    ]);
+  }
+  // What a login leads to is a GET: none of them links.
+  expect((await world.owner.visit('/auth/oidc/link')).status).toBe(405);
+});
+
 test('a login is linked from our own page, by the person and with the passkey of now', async () => {
   const world = await open();
   const { owner, visitor, api, session } = world;
   const before = await rows(api);
-  for (const site of ['cross-site', 'same-site', 'none'])
-    expect(refusal(await owner.visit('/auth/oidc/start?link=1', { 'sec-fetch-site': site }))).toContain(
-      'from the account page only',
-    );
-  expect(refusal(await visitor.visit('/auth/oidc/start?link=1'))).toContain('not signed in');
+  for (const origin of ['null', 'https://evil.example', 'http://localhost:8788'])
+    expect(refusal(await owner.post('/auth/oidc/link', {}, { origin }))).toContain('not come from a page');
+  expect(refusal(await visitor.post('/auth/oidc/link', {}))).toContain('not signed in');
 
-  const answer = await goThere(world, owner, '?link=1');
+  const answer = await goToLink(world, owner);
   await session.stale();
   const late = await owner.visit(answer);
   expect(refusal(late)).toContain('needs your passkey');
@@ -272,7 +297,7 @@ test('a login is linked from our own page, by the person and with the passkey of
 test('a login that was to be linked to one account is not linked to another that signs in meanwhile', async () => {
   const world = await open();
   const { owner, api } = world;
-  const answer = await goThere(world, owner, '?link=1');
+  const answer = await goToLink(world, owner);
   const { session } = await openOwner(api, await api.addAccount());
   owner.cookies.set('repertoire', session.secret);
   expect(refusal(await owner.visit(answer))).toContain('not signed in to the account');
@@ -285,7 +310,7 @@ test('a login opens one account: another cannot link it, and to link it again ch
   const before = await world.api.db.select().from(identities);
   await link(world);
   const other = await openOwner(world.api, await world.api.addAccount());
-  const answer = await thereAndBack(world, other.browser, '?link=1');
+  const answer = await linkAndBack(world, other.browser);
   expect(refusal(answer)).toContain('linked to another account');
   expect(await world.api.db.select().from(identities)).toEqual(before);
 });

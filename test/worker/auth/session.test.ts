@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { sessions } from '../../../worker/db/tables.ts';
+import { codeMisses, pairings, sessions } from '../../../worker/db/tables.ts';
+import { startPairing } from '../../../worker/registry/pairing.ts';
 import { newSecret } from '../../../worker/registry/random.ts';
 import { ORIGIN, openTestApi } from '../api/harness.ts';
 import { Authenticator } from './authenticator.ts';
@@ -112,6 +113,31 @@ test('check 23: a write that does not come from a page of our own is refused', a
   );
   expect((await browser.call('GET', '/api/v1/push', undefined, upgrade)).problem.code).toBe('unauthorized');
   expect(await browser.isSignedIn()).toBe(true);
+});
+
+test('check 23: a link on another site reads nothing of the API, where to look at a code claims it', async () => {
+  const api = await openTestApi();
+  const browser = await owner(api);
+  const look = (site: string, code: string) =>
+    browser.call('GET', `/api/v1/pairings/${code}`, undefined, { 'sec-fetch-site': site });
+  const { userCode } = await startPairing(
+    { ...api, now: () => api.clock.now, notify: async () => undefined, defer: () => undefined },
+    {
+      jwk: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' },
+      thumbprint: newSecret(),
+      jti: 'j',
+      expiresAt: api.clock.now + 60_000,
+    },
+    { name: 'laptop', platform: 'linux', place: 'elsewhere' },
+  );
+  for (const site of ['cross-site', 'same-site']) {
+    for (let n = 0; n < 5; n++) expect((await look(site, 'BBBB-BBBB')).problem.code).toBe('access_denied');
+    expect((await look(site, userCode)).problem.code).toBe('access_denied');
+  }
+  const [waiting] = await api.db.select().from(pairings);
+  expect(waiting?.claimedBy).toBeNull();
+  expect(await api.db.select().from(codeMisses)).toEqual([]);
+  for (const site of ['none', 'same-origin']) expect((await look(site, userCode)).status).toBe(200);
 });
 
 test('check 23: MCP is never opened by a cookie', async () => {

@@ -38,8 +38,10 @@ onSubmit('#make-codes', async (form) => {
 });
 
 onSubmit('#link-login', async () => {
+  // Just now, so that there is time for the way to the issuer and back.
   await checkPasskey();
-  location.assign(`/auth/oidc/start?link=1&return_to=${encodeURIComponent('/account#identities')}`);
+  const { url } = await sendChecked('POST', '/auth/oidc/link', {});
+  location.assign(url);
 });
 
 onSubmit('#link-access', async (form) => {
