@@ -13,7 +13,9 @@ import {
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { ClientRow } from '../../schema/clients.ts';
 import { StartError } from '../../schema/riding/diagnostic.ts';
+import { visible } from '../../schema/visible.ts';
 import { callerReader } from '../bridge/caller.ts';
+import { sentence } from '../cli/failure.ts';
 import type { StateFiles } from '../state.ts';
 import { openProject } from './project.ts';
 import { reachServer } from './reach.ts';
@@ -39,6 +41,9 @@ export interface ServeOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Bytes. */
+const MOST_UNREAD = 1024 * 1024;
+
 /**
  * `repertoire serve`: an MCP server on stdin and stdout that is the manifest's server with skills riding on its tools.
  * Resolves when the client closes stdin or `signal` aborts, and the server behind has ended.
@@ -52,12 +57,19 @@ export async function runServe(options: ServeOptions): Promise<void> {
     throw new StartError(`${path} names no server; give it a command or a url.`);
   }
   const reach = reachServer(manifest.upstream, { manifest: path, directory, env });
-  const log = (sentence: string) => void stderr.write(`repertoire: ${sentence}\n`);
-  const said = (line: string) => void stderr.write(`${name}: ${line}\n`);
+  const write = (who: string, line: string) => {
+    // A client that does not read this loses words for people, and not its server.
+    if (stderr.writableLength < MOST_UNREAD) stderr.write(visible(`${who}: ${line}\n`));
+  };
+  const log = (words: string) => write('repertoire', words);
+  const said = (line: string) => write(name, line);
   const report = createReport(log, { debug: env.REPERTOIRE_DEBUG === '1' });
 
   const ended = Promise.withResolvers<void>();
+  const ending = new AbortController();
   const sessions = new Set<Session>();
+  const starts = new Set<Promise<Session>>();
+  let failed = false;
   let opening: JSONRPCRequest | null = null;
   /** Resources whose changes the client listens to; listening may be the first thing that it does. */
   const listened = new Set<string>();
@@ -82,34 +94,41 @@ export async function runServe(options: ServeOptions): Promise<void> {
     async ({ era }) => {
       const caller = callerOf(opening, era, version);
       try {
-        const started = { project, reach, caller, client: () => row, version, said, log, report };
-        const session = await startSession(started);
+        const { signal } = ending;
+        const client = () => row;
+        const started = startSession({ project, reach, caller, client, version, said, log, report, signal });
+        starts.add(started);
+        const session = await started;
         sessions.add(session);
         session.follow(listened);
         return session.server;
       } catch (error) {
-        const { message } = error as Error;
+        failed = true;
         // The client reads why, where it shows that; the person reads it either way.
-        if (opening) {
+        if (opening && !ending.signal.aborted) {
           const { id } = opening;
-          await wire.send({
-            jsonrpc: '2.0',
-            id,
-            error: { code: ProtocolErrorCode.InternalError, message },
-          });
+          const { InternalError: code } = ProtocolErrorCode;
+          const sent = wire.send({ jsonrpc: '2.0', id, error: { code, message: sentence(error) } });
+          await sent.catch(() => {});
         }
         ended.reject(error);
         throw error;
       }
     },
-    { transport: wire, onerror: ({ message }) => log(message.split('\n')[0] as string) },
+    {
+      transport: wire,
+      onerror({ message }) {
+        if (!failed && !ending.signal.aborted) log(message.split('\n')[0] as string);
+      },
+    },
   );
   signal?.addEventListener('abort', () => ended.resolve(), { once: true });
   try {
     await ended.promise;
   } finally {
+    ending.abort();
     await handle.close();
-    await Promise.all([...sessions].map((session) => session.close()));
+    await Promise.allSettled([...starts].map(async (started) => (await started).close()));
   }
 }
 

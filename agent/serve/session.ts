@@ -15,6 +15,7 @@ import { StartError } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
 import { mayChangeGraph, type ToolAnswer } from '../../schema/riding/graph.ts';
 import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
+import { sentence } from '../cli/failure.ts';
 import { callLoader } from './loader.ts';
 import { paramHeaders } from './param-headers.ts';
 import { createProbe } from './probe.ts';
@@ -36,6 +37,8 @@ export interface SessionOptions {
   said: (line: string) => void;
   log: (sentence: string) => void;
   report: Report;
+  /** Aborts when nobody is there to be served any more, while the server is being started as well. */
+  signal: AbortSignal;
 }
 
 export interface Session {
@@ -59,7 +62,7 @@ const NO_CACHE = { ttlMs: 0, cacheScope: 'private' };
  * @throws UpstreamGone
  */
 export async function startSession(options: SessionOptions): Promise<Session> {
-  const { project, reach, caller, client, version, said, log, report } = options;
+  const { project, reach, caller, client, version, said, log, report, signal } = options;
   const { manifest, name } = project;
   const modern = caller.era === 'modern';
   /** What the server sends before the client has finished its handshake. */
@@ -68,6 +71,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   let levelAsked = false;
 
   const upstream = new Upstream({ name, reach, caller, said, log, onNotification: heard, onRequest: wanted });
+  signal.addEventListener('abort', () => void upstream.close(), { once: true });
   const probe =
     manifest.graph &&
     createProbe(
@@ -81,6 +85,8 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   let turns = 0;
   let announced: { turn: number; set: string } | null = null;
   let closing: Promise<void> | undefined;
+  let rereading = false;
+  let reread = false;
 
   const greeting = await upstream.greet();
   const { capabilities } = greeting;
@@ -116,7 +122,12 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     try {
       return await answer(request, context);
     } catch (error) {
-      if (!(error instanceof UpstreamGone)) throw error;
+      if (error instanceof ProtocolError || context.mcpReq.signal.aborted) throw error;
+      if (!(error instanceof UpstreamGone)) {
+        log(sentence(error));
+        const words = `${name} could not answer this; the standard error of repertoire serve says why.`;
+        throw new ProtocolError(ProtocolErrorCode.InternalError, words);
+      }
       if (request.method === 'tools/call') {
         return { content: [{ type: 'text', text: error.message }], isError: true };
       }
@@ -301,7 +312,18 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   function heard(notification: Asked): void {
     if (notification.method === 'notifications/message' && modern && !levelAsked) return;
     if (notification.method !== 'notifications/tools/list_changed') tell(notification);
-    else look(undefined, { toolsChanged: true }).catch(() => tell(notification));
+    else if (rereading) reread = true;
+    else void readAgain(notification);
+  }
+
+  /** A server that says a thousand times that its tools have changed is asked once more, not a thousand times. */
+  async function readAgain(notification: Asked): Promise<void> {
+    rereading = true;
+    do {
+      reread = false;
+      await look(undefined, { toolsChanged: true }).catch(() => tell(notification));
+    } while (reread && !signal.aborted);
+    rereading = false;
   }
 
   function tell(notification: Asked): void {

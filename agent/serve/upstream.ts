@@ -78,6 +78,8 @@ export class UpstreamGone extends Error {
 export class Upstream {
   readonly #options: UpstreamOptions;
   #client: Promise<Client> | null = null;
+  #opening: Client | null = null;
+  readonly #noted = new Set<string>();
   #closed = false;
   #level: string | null = null;
   readonly #followed = new Map<string, McpSubscription | null>();
@@ -131,12 +133,19 @@ export class Upstream {
       const params = cursor === undefined ? {} : { params: { cursor } };
       const { [key]: found, nextCursor, ...others } = await this.request({ method, ...params }, options);
       rest ??= others;
-      if (Array.isArray(found)) entries.push(...found);
-      if (nextCursor === undefined) return { entries, rest };
+      for (const each of Array.isArray(found) ? found : []) {
+        if (entries.length >= MOST_ENTRIES) break;
+        const entry = named(each);
+        if (entry) entries.push(entry as Entry);
+        else this.#note(`an entry without a name in the answer to ${method} is left out.`);
+      }
+      const last = nextCursor === undefined || nextCursor === null;
+      if (last && entries.length < MOST_ENTRIES) return { entries, rest };
+      if (last || nextCursor === cursor) break;
       cursor = nextCursor;
     }
-    this.#options.log(
-      `${this.#options.name}: the answer to ${method} does not end; what comes after its first ${entries.length} entries is left out.`,
+    this.#note(
+      `the answer to ${method} goes on and on; what comes after its first ${entries.length} entries is left out.`,
     );
     return { entries, rest: rest ?? {} };
   }
@@ -180,6 +189,7 @@ export class Upstream {
 
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#opening?.close();
     const client = await this.#client?.catch(() => null);
     const transport = client?.transport;
     if (transport instanceof StreamableHTTPClientTransport) {
@@ -213,7 +223,7 @@ export class Upstream {
     try {
       client = await this.#open(first as VersionNegotiationMode);
     } catch (error) {
-      if (!refusesRevision(error)) throw unreachable(name, reach, error);
+      if (this.#closed || !refusesRevision(error)) throw unreachable(name, reach, error);
       client = await this.#open(second as VersionNegotiationMode).catch(() => {
         throw unreachable(name, reach, error);
       });
@@ -238,20 +248,27 @@ export class Upstream {
     client.fallbackNotificationHandler = async (notification) => this.#options.onNotification(notification);
     client.fallbackRequestHandler = async (request, { mcpReq: { signal } }) =>
       (await this.#options.onRequest(request, signal)) as never;
-    await client.connect(reach.open(said), { timeout: 60_000 });
-    const noted = new Set<string>();
-    client.onerror = ({ message }) => {
-      // Of a server that sends what is no message of the protocol, a few words are enough.
-      const [line = ''] = message.split('\n');
-      if (noted.size < MOST_WORDS && !noted.has(line)) log(`${name}: ${line}`);
-      noted.add(line);
-    };
+    this.#opening = client;
+    try {
+      await client.connect(reach.open(said), { timeout: 60_000 });
+    } finally {
+      this.#opening = null;
+    }
+    client.onerror = ({ message }) => this.#note(message.split('\n')[0] as string);
     client.onclose = () => {
       if (this.#closed) return;
       this.#client = null;
       log(`${name} has ended; the next request starts it again.`);
     };
     return client;
+  }
+
+  /** Of a server that sends what is no message of the protocol, or no list, a few words are enough. */
+  #note(words: string): void {
+    const { log, name } = this.#options;
+    if (this.#noted.size >= MOST_WORDS || this.#noted.has(words)) return;
+    this.#noted.add(words);
+    log(`${name}: ${words}`);
   }
 
   /** What the session before knew, and what a server of the newer revision tells only to those who listen. */
@@ -312,6 +329,14 @@ export class Upstream {
   }
 }
 
+/** An entry of a list as something that can be shown; null for what cannot be called or asked for by anybody. */
+function named(entry: unknown): object | null {
+  if (typeof entry !== 'object' || entry === null) return null;
+  const { name, description, ...others } = entry as Record<string, unknown>;
+  if (typeof name !== 'string') return null;
+  return description === undefined || typeof description === 'string' ? entry : { name, ...others };
+}
+
 /** Requests of the older revisions that are made otherwise in the newer one. */
 function ownMeaning(
   client: Client,
@@ -362,6 +387,8 @@ function unreachable(name: string, { label }: Reach, error: unknown): UpstreamGo
           ? `it answered with HTTP ${error.data.status}`
           : brokeOff(error)
             ? 'it ended before it answered'
-            : String((cause as Error | undefined)?.message ?? message).split('\n')[0];
+            : String((cause as Error | undefined)?.message ?? message)
+                .split('\n', 1)[0]
+                ?.replace(/\.$/, '');
   return new UpstreamGone(`${name} (${label}) cannot be reached: ${why}.`, { cause: error });
 }

@@ -97,8 +97,10 @@ export function prefixOverview<Answer extends ToolAnswer>(
 ): Answer {
   const words = (prefix ?? '').replace(/[\r\n]+$/, '');
   const head = words === '' ? banner : banner + BREAK + words;
+  // Whoever sends something else hears of it from the client.
+  if (!Array.isArray(answer.content ?? [])) return answer;
   const content = [...(answer.content ?? [])];
-  const at = content.findIndex((part) => part.type === 'text');
+  const at = content.findIndex((part) => part?.type === 'text');
   const first = content[at];
   if (first === undefined) content.unshift({ type: 'text', text: head });
   else content[at] = { ...first, text: `${head}${BREAK}${typeof first.text === 'string' ? first.text : ''}` };

@@ -172,8 +172,10 @@ function readSubject({ format }: GraphMapping, answer: ToolAnswer, text: string 
   }
 }
 
-function firstText({ content = [] }: ToolAnswer): string | null {
-  const first = content.find((part) => part.type === 'text' && typeof part.text === 'string');
+function firstText({ content }: ToolAnswer): string | null {
+  const first = (Array.isArray(content) ? content : []).find(
+    (part) => part?.type === 'text' && typeof part.text === 'string',
+  );
   return typeof first?.text === 'string' ? first.text : null;
 }
 

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { folder, MAIN, NODE, run, serve, serveHere, writeProject } from './harness.ts';
+import { folder, MAIN, NODE, run, serve, serveHere, skillFile, writeProject } from './harness.ts';
 
 const FRAGILE = fileURLToPath(new URL('fragile.ts', import.meta.url));
+const HOSTILE = fileURLToPath(new URL('hostile.ts', import.meta.url));
 const manifest = { name: 'fragile', command: NODE, args: [FRAGILE], skills: true };
 
 interface Facts {
@@ -32,6 +33,22 @@ function lives(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** `repertoire serve` as a process, asked to begin. */
+function begin({ path, directory }: { path: string; directory: string }) {
+  const child = spawn(NODE, [MAIN, 'serve', path], {
+    env: { HOME: directory, REPERTOIRE_STATE: join(directory, 'state') },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  return { child, said: () => said };
 }
 
 describe('the server behind', () => {
@@ -146,7 +163,82 @@ describe('the server behind', () => {
     const { client, said } = await serveHere({ manifest: { ...manifest, args: [FRAGILE, 'endless'] } });
     const { tools } = await client.listTools();
     expect(tools.length).toBeGreaterThan(3);
-    expect(said()).toMatch(/repertoire: fragile: the answer to tools\/list does not end/);
+    expect(said()).toMatch(/repertoire: fragile: the answer to tools\/list goes on and on/);
+  });
+});
+
+describe('a hostile server', () => {
+  const hostile = (mode: string) => ({ name: 'h', command: NODE, args: [HOSTILE, mode], skills: true });
+  const skills = { 'a.md': skillFile({ name: 'a', description: 'When.' }) };
+  const RODE = 'base\n\n<!-- mcp-skill:a -->\n\n## When to use\n\nWhen.\n\n## Methodology\n\nDo it so.';
+
+  test('whose list holds what is no tool costs nobody the others', async () => {
+    const { client, said } = await serveHere({ manifest: hostile('wrong-entries'), skills });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name, description }) => ({ name, description })).slice(0, 4)).toEqual([
+      { name: 'number', description: undefined },
+      { name: 'null', description: undefined },
+      { name: 'a', description: RODE },
+      { name: '__proto__', description: 'base' },
+    ]);
+    const { prompts } = await client.listPrompts();
+    expect(prompts.map(({ name }) => name).slice(0, 2)).toEqual(['fine', 'a']);
+    expect(said()).toContain(
+      'repertoire: h: an entry without a name in the answer to tools/list is left out.\n',
+    );
+  });
+
+  test.each(['null-cursor', 'same-cursor'])(
+    'that answers with a %s is asked no more than it takes',
+    async (mode) => {
+      const { client } = await serveHere({ manifest: hostile(mode), skills });
+      const before = await client.callTool({ name: 'asked', arguments: {} });
+      const { tools } = await client.listTools();
+      expect(tools.find(({ name }) => name === 'a')?.description).toBe(RODE);
+      const after = await client.callTool({ name: 'asked', arguments: {} });
+      const asked = (answer: unknown) => Number((answer as { content: { text: string }[] }).content[0]?.text);
+      expect(asked(after) - asked(before)).toBeLessThanOrEqual(2);
+    },
+  );
+
+  test('with 150,000 tools shows the first of them, and says so', async () => {
+    const { client, said } = await serveHere({ manifest: hostile('huge') });
+    const { tools } = await client.listTools();
+    expect(tools).toHaveLength(10_001);
+    expect(said()).toContain('what comes after its first 10000 entries is left out.');
+  });
+
+  test('that says 2,000 times that its tools have changed is asked a few times', async () => {
+    const { client, heard } = await serveHere({ manifest: hostile('flood') });
+    await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0), 10_000);
+    const answer = await client.callTool({ name: 'asked', arguments: {} });
+    expect(Number((answer.content as { text: string }[])[0]?.text)).toBeLessThan(100);
+    expect(heard.length).toBeLessThan(100);
+  });
+
+  test('that answers an overview call with no list of contents has its answer passed on', async () => {
+    const manifest = { ...hostile('wrong-entries'), overview_tool: 'a' };
+    const { client } = await serveHere({ manifest, skills });
+    const answer = client.callTool({ name: 'a', arguments: {} });
+    await expect(answer).rejects.toThrow(/content/);
+  });
+
+  test.each(['SIGTERM', 'end of input'])('that never answers is left at once: %s', async (how) => {
+    const { child, said } = begin(writeProject({ manifest: hostile('mute') }));
+    await vi.waitFor(() => expect(said()).toMatch(/pid \d+/), 20_000);
+    const behind = Number(/pid (\d+)/.exec(said())?.[1]);
+    if (how === 'SIGTERM') child.kill('SIGTERM');
+    else child.stdin.end();
+    const [code] = await once(child, 'exit');
+    expect([code, lives(behind)]).toEqual([0, false]);
+    expect(said()).toBe(`h: pid ${behind}\n`);
+  });
+
+  test('and its words can neither move a cursor nor be told twice when it cannot be started', async () => {
+    const { child, said } = begin(writeProject({ manifest: hostile('escape') }));
+    expect((await once(child, 'close'))[0]).toBe(1);
+    const sentence = `h (${NODE}) cannot be reached: it ended before it answered.`;
+    expect(said()).toBe(`h: <U+001B>[2Jred\n${sentence}\n`);
   });
 });
 
