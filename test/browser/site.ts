@@ -13,6 +13,19 @@ import { launchBrowser } from './chromium.ts';
 
 const HOUR = 60 * 60_000;
 
+const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (violation) => console.error(
+  'CSP: ' + violation.violatedDirective + ' ' + violation.blockedURI + ' ' + violation.sourceFile));`;
+
+/** A passkey as an authenticator keeps it, with its private key. */
+export interface Credential {
+  credentialId: string;
+  isResidentCredential: boolean;
+  rpId?: string;
+  privateKey: string;
+  userHandle?: string;
+  signCount: number;
+}
+
 /** The Worker as it runs on a person's machine, and a browser in front of it. */
 export class Site {
   readonly url: string;
@@ -71,11 +84,7 @@ export class Site {
   /** A person with a browser of their own and an authenticator in it. */
   async visitor(options: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await this.#browser.newContext({ baseURL: this.url, ...options });
-    await context.addInitScript(() =>
-      addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) =>
-        console.error(`CSP: ${violatedDirective} ${blockedURI} ${sourceFile}`),
-      ),
-    );
+    await context.addInitScript({ content: REPORT_VIOLATIONS });
     context.setDefaultTimeout(120_000);
     const page = await context.newPage();
     const visitor = new Visitor(page, await context.newCDPSession(page));
@@ -156,14 +165,14 @@ export class Visitor {
     });
   }
 
-  async credentials() {
+  async credentials(): Promise<Credential[]> {
     const { credentials } = await this.#cdp.send('WebAuthn.getCredentials', {
       authenticatorId: this.#authenticator,
     });
     return credentials;
   }
 
-  async addCredential(credential: Awaited<ReturnType<Visitor['credentials']>>[number]): Promise<void> {
+  async addCredential(credential: Credential): Promise<void> {
     await this.#cdp.send('WebAuthn.addCredential', { authenticatorId: this.#authenticator, credential });
   }
 

@@ -27,7 +27,7 @@ export function Applications({ list, origin, now }: Props<Application>) {
             name={<Foreign>{name}</Foreign>}
             marks={[(read_only || !scopes.includes('skills:write')) && 'reads only']}
             facts={[
-              <Foreign>{host}</Foreign>,
+              <Foreign whole>{host}</Foreign>,
               <>connected {<Moment at={connected_at} now={now} />}</>,
               <LastUse at={last_used_at} now={now} />,
             ]}

@@ -26,19 +26,20 @@ interface Consent {
  * `/authorize`.
  */
 export function consentPage({ handle, client, account, scopes, mayWrite }: Consent): Page {
+  // Whoever names no address of its own is no more than some program on the person's computer.
+  const vouchedFor = client.host !== client.redirectHost || !client.loopback;
   return page(
     { title: 'Connect an application', account, script: 'consent.js' },
     <section class="card consent">
       <h1>
         Connect{' '}
         <strong class="host">
-          {client.loopback ? 'a program on your computer' : <Foreign>{client.host}</Foreign>}
+          {vouchedFor ? <Foreign whole>{client.host}</Foreign> : 'a program on this computer'}
         </strong>
-        ?
       </h1>
       <p>
-        It calls itself “<Foreign>{client.name}</Foreign>”. Anyone can choose such a name; the address{' '}
-        {client.loopback ? 'below' : 'above'} is what counts.
+        It calls itself “<Foreign>{client.name}</Foreign>”. Anyone can choose such a name
+        {vouchedFor ? '; the address above is what counts.' : '.'}
       </p>
       <h2>It will be able to</h2>
       <ul class="scopes">
@@ -54,7 +55,7 @@ export function consentPage({ handle, client, account, scopes, mayWrite }: Conse
         </dd>
         <dt>Answer goes to</dt>
         <dd>
-          <Foreign>{client.redirectHost}</Foreign>
+          <Foreign whole>{client.redirectHost}</Foreign>
         </dd>
       </dl>
       {client.loopback && (

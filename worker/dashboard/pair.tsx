@@ -50,8 +50,8 @@ export function codePage({
 }
 
 const TITLES: Partial<Record<ErrorCode, string>> = {
-  not_found: 'No device waits with this code',
-  expired_token: 'This code is used up',
+  not_found: 'This code cannot be used',
+  expired_token: 'This code was used already',
   access_denied: 'This code was opened elsewhere',
   rate_limited: 'Locked for a while',
 };
