@@ -3,16 +3,21 @@ import type { Scope } from '../../schema/api.ts';
 import type { PlatformFetch } from '../gateway/outbound.ts';
 import { connectStatements } from '../registry/applications.ts';
 import type { Context } from '../registry/context.ts';
+import { listServers } from '../registry/servers.ts';
 import { isDocumentUrl, registerByDocument } from './client-document.ts';
 import { grantOf, openOAuth } from './oauth-server.ts';
 import { OAuthStore } from './oauth-store.ts';
-import { resourceNamed } from './resource.ts';
+import { resourceNamed, serverOf } from './resource.ts';
 
 /** What the person is asked, and what the browser must be given so that its answer counts. */
 export interface Question {
   readonly handle: string;
   readonly client: ClientFacts;
   readonly scopes: readonly Scope[];
+  /** The server that the application asks for; null for the registry itself. */
+  readonly server: string | null;
+  /** Other servers whose tools come along with the registry's own. */
+  readonly alongside: readonly string[];
   /** Where an answer's redirect may go: a source of CSP's form-action. */
   readonly formTarget: string;
   readonly cookies: readonly string[];
@@ -77,10 +82,14 @@ export async function ask(ctx: Context, request: Request, { issuer, outbound }: 
   const waiting: Asked = { ...asked, scope: scopes, accountId };
   const { handle, headers } = await api.beginConsent(waiting);
   await store.commit();
+  const server = serverOf(asked.resource ?? `${issuer}/mcp`);
+  const others = server === null ? await listServers(ctx) : [];
   return {
     handle,
     client: clientFacts(asked, clientName, redirectIsLoopback),
     scopes,
+    server,
+    alongside: others.filter(({ in_main }) => in_main).map(({ name }) => name),
     formTarget: formTarget(asked.redirectUri),
     cookies: headers.getSetCookie(),
   };

@@ -16,6 +16,11 @@ export function resourceOf(address: string): string | null {
   return origin + pathname;
 }
 
+/** The server that a resource is; null for the registry's own. */
+export function serverOf(resource: string): string | null {
+  return new URL(resource).pathname.split('/')[2] ?? null;
+}
+
 /** The resource that a client names (RFC 8707), where it is one of an issuer's; null otherwise. */
 export function resourceNamed(name: string, issuer: string): string | null {
   const resource = resourceOf(name);

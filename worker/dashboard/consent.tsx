@@ -17,6 +17,10 @@ interface Consent {
   };
   account: string;
   scopes: readonly Scope[];
+  /** The server that it asks for; null for the registry itself. */
+  server: string | null;
+  /** Other servers whose tools come along with the registry's own. */
+  alongside: readonly string[];
   /** Whether it asks to write, or could by asking for more. */
   mayWrite: boolean;
 }
@@ -25,7 +29,7 @@ interface Consent {
  * Asks the person about an application. A plain form: it posts `handle` and `decision` (`allow`, `allow-read` or `deny`) to
  * `/authorize`.
  */
-export function consentPage({ handle, client, account, scopes, mayWrite }: Consent): Page {
+export function consentPage({ handle, client, account, scopes, server, alongside, mayWrite }: Consent): Page {
   // Whoever names no address of its own is no more than some program on the person's computer.
   const vouchedFor = client.host !== client.redirectHost || !client.loopback;
   return page(
@@ -43,10 +47,9 @@ export function consentPage({ handle, client, account, scopes, mayWrite }: Conse
       </p>
       <h2>It will be able to</h2>
       <ul class="scopes">
-        {scopes.map((scope) => (
-          <li>{SCOPE_WORDS[scope]}</li>
+        {abilities({ scopes, server, alongside, mayWrite }).map((ability) => (
+          <li>{ability}</li>
         ))}
-        {mayWrite && !scopes.includes('skills:write') && <li>Ask you later to let it edit them</li>}
       </ul>
       <dl class="facts">
         <dt>Your account</dt>
@@ -88,4 +91,24 @@ export function consentPage({ handle, client, account, scopes, mayWrite }: Conse
       </form>
     </section>,
   );
+}
+
+/** What it may do, as the gateway and the tools hold it: a server knows no editing, and without writing no tool that changes anything. */
+function abilities({
+  scopes,
+  server,
+  alongside,
+  mayWrite,
+}: Pick<Consent, 'scopes' | 'server' | 'alongside' | 'mayWrite'>): string[] {
+  const writes = scopes.includes('skills:write');
+  const servers = server === null ? alongside : [server];
+  const named = `your ${servers.length === 1 ? 'server' : 'servers'} ${servers.join(', ')}, with the access that you gave there`;
+  const said: string[] = [SCOPE_WORDS['skills:read']];
+  if (writes && server === null) said.push(SCOPE_WORDS['skills:write']);
+  if (servers.length > 0) said.push(`Use ${writes ? 'every tool' : 'the tools that only read'} of ${named}`);
+  if (mayWrite && !writes)
+    said.push(
+      server === null ? 'Ask you later to let it edit them' : 'Ask you later to let it use every tool',
+    );
+  return said;
 }

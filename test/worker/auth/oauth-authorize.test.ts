@@ -151,6 +151,46 @@ describe('check 5: a resource that is not ours is refused', () => {
   });
 });
 
+test('the page says whose tools come along: those of servers in the main list, or of the one server that is asked for', async () => {
+  const oauth = await openTestOAuth();
+  const token = await oauth.token();
+  const abilities = async (query: Record<string, string> = {}) => {
+    const { page } = await oauth.ask(await oauth.register(), query);
+    const [, list = ''] = /<ul class="scopes">(.*?)<\/ul>/s.exec(page.text) ?? [];
+    return [...list.matchAll(/<li>(.*?)<\/li>/gs)].map(([, item]) => item);
+  };
+  const [reads, edits] = [
+    'Read your skills and personas',
+    'Create and edit skills and personas, on all your devices',
+  ];
+  expect(await abilities()).toEqual([reads, edits]);
+  for (const [name, in_main] of [
+    ['notes', true],
+    ['papers', true],
+    ['apart', false],
+  ])
+    await oauth.call('/api/v1/servers', {
+      method: 'POST',
+      token,
+      body: { name, in_main, upstream: 'https://mcp.example.com/mcp' },
+    });
+  const both = 'of your servers notes, papers, with the access that you gave there';
+  expect(await abilities()).toEqual([reads, edits, `Use every tool ${both}`]);
+  expect(await abilities({ scope: 'skills:read' })).toEqual([
+    reads,
+    `Use the tools that only read ${both}`,
+    'Ask you later to let it edit them',
+  ]);
+  const one = 'of your server apart, with the access that you gave there';
+  const resource = `${RESOURCE}/apart`;
+  expect(await abilities({ resource })).toEqual([reads, `Use every tool ${one}`]);
+  expect(await abilities({ resource, scope: 'skills:read' })).toEqual([
+    reads,
+    `Use the tools that only read ${one}`,
+    'Ask you later to let it use every tool',
+  ]);
+});
+
 describe('check 13: the answer to a consent page is the person’s own', () => {
   test('the page is not framed, runs no foreign script, and lets its form go to the client only', async () => {
     const oauth = await openTestOAuth();
