@@ -14,10 +14,10 @@ import { composeInstructions, isBareCall, prefixOverview } from '../../schema/ri
 import { StartError } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
 import { mayChangeGraph, type ToolAnswer } from '../../schema/riding/graph.ts';
+import { paramHeaders } from '../../schema/riding/param-headers.ts';
 import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
 import { sentence } from '../cli/failure.ts';
 import { callLoader } from './loader.ts';
-import { paramHeaders } from './param-headers.ts';
 import { createProbe } from './probe.ts';
 import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';

@@ -12,6 +12,7 @@ import {
 import { RegistryError } from '../../schema/errors.ts';
 import { isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
 import { mayChangeGraph } from '../../schema/riding/graph.ts';
+import { paramHeaders } from '../../schema/riding/param-headers.ts';
 import { callSkills } from './loader.ts';
 import type { GatewayRequest } from './server.ts';
 import type { ServerSession } from './session.ts';
@@ -22,6 +23,10 @@ type Envelope = Readonly<Record<string, unknown>> | undefined;
 
 /** A tool may work for long, but not for ever. */
 const CALL_DEADLINE_MS = 10 * 60_000;
+
+/** Methods that look something up, and how long that may take. */
+const LOOK_UP = /^(completion|logging|prompts|resources)\//;
+const LOOK_UP_DEADLINE_MS = 60_000;
 
 /** Any method that is not ours: there and back as it is. */
 export async function forwardMethod(
@@ -43,10 +48,13 @@ export async function forwardCall(
   if (typeof name !== 'string') return resultOf(await forward(request, 'tools/call', params, ctx));
   if (name === LOADER) return callSkills(request, args ?? {});
   const own = await ownName(session, name);
-  const changes = session.manifest.graph !== null && (await mayChange(session, own));
+  const tool = (await session.known()).tools.find((each) => each.name === own);
+  const { graph } = session.manifest;
+  const changes = graph !== null && mayChangeGraph(graph, tool ?? { name: own });
   let outcome: Outcome;
   try {
-    outcome = await forward(request, 'tools/call', { ...params, name: own }, ctx);
+    const repeated = { ...repeat(tool?.inputSchema, args), ...request.mirrored };
+    outcome = await forward({ ...request, mirrored: repeated }, 'tools/call', { ...params, name: own }, ctx);
   } catch (error) {
     if (error instanceof RegistryError) return refusal(error);
     throw error;
@@ -80,11 +88,10 @@ async function ownName(session: ServerSession, name: string): Promise<string> {
   return name;
 }
 
-async function mayChange(session: ServerSession, name: string): Promise<boolean> {
-  const { graph } = session.manifest;
-  if (!graph) return false;
-  const { tools } = await session.known();
-  return mayChangeGraph(graph, tools.find((tool) => tool.name === name) ?? { name });
+/** A server of revision 2026-07-28 wants some arguments in headers as well, and not every client sends them. */
+function repeat(schema: unknown, args: unknown): Record<string, string> {
+  const headers = Object.entries(paramHeaders(schema, args));
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 async function forward(
@@ -95,10 +102,11 @@ async function forward(
 ): Promise<Outcome> {
   const { mcpReq } = ctx;
   const key = `${callerId} ${JSON.stringify(mcpReq.id)}`;
+  const deadline = LOOK_UP.test(method) ? LOOK_UP_DEADLINE_MS : CALL_DEADLINE_MS;
   let sent: string | null = null;
   try {
     return await session.upstream.request(method, withRetry(params, ctx), {
-      signal: AbortSignal.any([mcpReq.signal, AbortSignal.timeout(CALL_DEADLINE_MS)]),
+      signal: AbortSignal.any([mcpReq.signal, AbortSignal.timeout(deadline)]),
       capabilities: capabilitiesOf(ctx),
       headers: mirrored,
       // One that this caller's revision does not know, or that comes too late, is of no use to it.

@@ -6,6 +6,7 @@ import { type Caller, readCaller } from '../mcp/caller.ts';
 import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { cancelled } from './cancel.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
+import { refuseLoop } from './loop.ts';
 import { openListedSession, openSession } from './open.ts';
 import { requireMay } from './permitted.ts';
 import { buildGateway, HANDSHAKES } from './server.ts';
@@ -19,6 +20,7 @@ export const gateway = new Hono<AppEnv>();
 // The limit on the size of a message is that of `/mcp`, which holds for whatever is below.
 gateway.all('/:server', async (c) => {
   requireOwnOrigin(c.req.raw);
+  refuseLoop(c.req.raw);
   const ctx = await programOf(c);
   const read = await readMessages(c.req.raw);
   const name = c.req.param('server');

@@ -45,6 +45,7 @@ export class ServerSession {
   readonly kept: Kept;
   readonly #deadline: number;
   #listed: Promise<Listed> | null = null;
+  #known: Promise<Listed> | null = null;
 
   constructor(
     ctx: Context,
@@ -79,7 +80,9 @@ export class ServerSession {
   known(): Promise<Listed> {
     if (this.#listed) return this.#listed;
     const { tools } = this.server;
-    return tools ? Promise.resolve({ ...usable(tools), staleSince: null }) : this.listed();
+    if (!tools) return this.listed();
+    this.#known ??= Promise.resolve({ ...usable(tools), staleSince: null });
+    return this.#known;
   }
 
   /** Its tools as this caller may see them. */

@@ -16,6 +16,7 @@ import {
 import { RegistryError } from '../../schema/errors.ts';
 import { newId } from '../registry/random.ts';
 import { type Facts, type Kept, keepFacts } from './kept.ts';
+import { THROUGH_HEADER } from './loop.ts';
 import { EndedEarly, notAnswered } from './upstream-error.ts';
 
 const US = { name: 'repertoire', version: '0.1.0' } as const;
@@ -90,15 +91,18 @@ export class Upstream {
     forwarding: Forwarding,
   ): Promise<Outcome> {
     const facts = await this.facts(forwarding.signal);
+    let refused: unknown;
     try {
       return await this.#exchange(facts, method, params, forwarding);
     } catch (error) {
-      if (!sessionEnded(facts, error)) throw notAnswered(this.#name, error);
+      if (!mayHaveChanged(error)) throw notAnswered(this.#name, error);
+      refused = error;
     }
-    // A session that has ended answered nothing, so nothing is done twice.
     const { facts: known } = this.#kept;
     if (known.get(this.#callerId) === facts) known.delete(this.#callerId);
     const again = await this.facts(forwarding.signal);
+    if (sameEra(facts, again)) throw notAnswered(this.#name, refused);
+    // A session that has ended, or a revision that is not spoken any more, did nothing, so nothing is done twice.
     try {
       return await this.#exchange(again, method, params, forwarding);
     } catch (error) {
@@ -191,7 +195,7 @@ export class Upstream {
   ): Promise<StreamableHTTPClientTransport> {
     const { url, headers, authProvider, fetch } = await this.#target();
     return new StreamableHTTPClientTransport(url, {
-      requestInit: { headers: { ...headers } },
+      requestInit: { headers: { ...headers, [THROUGH_HEADER]: '1' } },
       fetch: withoutStandingStream(fetch),
       onInsufficientScope: 'throw',
       ...(authProvider === undefined ? {} : { authProvider }),
@@ -270,11 +274,16 @@ function toldInBody(error: unknown): Outcome | null {
   }
 }
 
-/** 404 by the specification; some servers answer 400. */
-function sessionEnded({ era }: Facts, error: unknown): boolean {
-  if (era.type !== 'legacy' || era.session === undefined || !(error instanceof SdkHttpError)) return false;
+/** A session that has ended is answered with 404 by the specification, by some servers with 400, as is another revision. */
+function mayHaveChanged(error: unknown): boolean {
+  if (!(error instanceof SdkHttpError)) return false;
   const { status } = error.data as { status?: unknown };
   return status === 404 || status === 400;
+}
+
+function sameEra({ era: a }: Facts, { era: b }: Facts): boolean {
+  const session = a.type === 'legacy' && b.type === 'legacy' ? a.session === b.session : true;
+  return a.type === b.type && a.version === b.version && session;
 }
 
 /** What the server answered as an error, where nobody is there to be told it as such. */

@@ -4,6 +4,7 @@ import { TOOLS } from '../../schema/tools.ts';
 import { type AppEnv, programOf } from '../deps.ts';
 import { cancelled } from '../gateway/cancel.ts';
 import { KEEP_ALIVE_MS } from '../gateway/keep-alive.ts';
+import { cameThrough } from '../gateway/loop.ts';
 import { openMainSessions } from '../gateway/main.ts';
 import { requireMayInMain } from '../gateway/permitted.ts';
 import type { ServerSession } from '../gateway/session.ts';
@@ -51,7 +52,7 @@ mcp.all('/', async (c) => {
 
   let opened: Promise<ServerSession[]> | null = null;
   const servers = () => {
-    opened ??= openMainSessions(ctx, c.var.deps);
+    opened ??= cameThrough(c.req.raw) ? ctx.enter().then(() => []) : openMainSessions(ctx, c.var.deps);
     return opened;
   };
   if (methods.includes('notifications/cancelled')) {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type Local, startLocal } from '../../../worker/local/serve.ts';
 
 /** The real Worker in workerd, which may call servers of this machine. */
@@ -21,6 +21,11 @@ export interface TestGateway {
 interface ConnectOptions {
   name?: string;
   mode?: 'legacy' | 'auto';
+  /** Of an API token; the owner's otherwise. */
+  token?: string;
+  capabilities?: ClientOptions['capabilities'];
+  /** Called before the handshake. */
+  prepare?: (client: Client) => void;
 }
 
 export async function startGateway(): Promise<TestGateway> {
@@ -65,12 +70,16 @@ export async function startGateway(): Promise<TestGateway> {
       });
       if (status !== 201) throw new Error(JSON.stringify(json));
     },
-    async connect(path, { name = 'someone', mode = 'auto' } = {}) {
-      const client = new Client({ name, version: '1' }, { versionNegotiation: { mode } });
+    async connect(path, { name = 'someone', mode = 'auto', token, capabilities, prepare } = {}) {
+      const client = new Client(
+        { name, version: '1' },
+        { versionNegotiation: { mode }, ...(capabilities ? { capabilities } : {}) },
+      );
+      prepare?.(client);
       clients.push(client);
       await client.connect(
         new StreamableHTTPClientTransport(new URL(local.url + path), {
-          requestInit: { headers: { authorization } },
+          requestInit: { headers: { authorization: token ? `Bearer ${token}` : authorization } },
         }),
       );
       return client;

@@ -3,7 +3,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
  * The headers in which arguments are repeated to a server over HTTP, since revision 2026-07-28: those whose schema is marked
- * `x-mcp-header`. Our client speaks to us on a pipe, and sends none.
+ * `x-mcp-header`. A client on a pipe, or of an older revision, sends none.
  */
 export function paramHeaders(schema: unknown, args: unknown): Record<string, string> {
   if (!isRecord(schema) || !isRecord(schema.properties) || !isRecord(args)) return {};
@@ -32,5 +32,6 @@ function isPlain(value: unknown): value is string | number | boolean {
 function encode(value: string): string {
   const marked = value.startsWith('=?base64?') && value.endsWith('?=');
   if (/^[\t\x20-\x7e]+$/.test(value) && value === value.trim() && !marked) return value;
-  return `=?base64?${Buffer.from(value).toString('base64')}?=`;
+  const bytes = new TextEncoder().encode(value);
+  return `=?base64?${btoa(String.fromCharCode(...bytes))}?=`;
 }
