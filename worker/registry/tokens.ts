@@ -11,21 +11,26 @@ import { newId, newSecret } from './random.ts';
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Makes an API token, which is in the answer and kept nowhere. It can do no more than its maker. Needs `devices:write`.
+ * Makes an API token, which is in the answer and kept nowhere. It can do no more than its maker, and where that is an API
+ * token that ends, it ends no later. Needs `devices:write`.
  * @throws RegistryError `insufficient_scope` for a scope that the caller lacks, `passkey_required`, `invalid_input`
  */
 export async function makeToken(ctx: Context, { name, scopes, days }: ApiTokenBody): Promise<MadeApiToken> {
-  const { accountId } = await ctx.enter();
+  const { accountId, id: maker } = await ctx.enter();
   for (const scope of ['devices:write', ...scopes] as const) ctx.require(scope);
   ctx.requireFreshPasskey();
   const token = `sk_${newSecret()}`;
   const createdAt = ctx.now();
+  const [limit] = await ctx.db.select({ at: tokens.expiresAt }).from(tokens).where(eq(tokens.id, maker));
+  const ends = [limit?.at ?? null, days === null ? null : createdAt + days * DAY_MS].filter(
+    (end) => end !== null,
+  );
   const made = {
     id: newId(),
     name: labelOf(name, 'name'),
     scopes: [...new Set(scopes)],
     createdAt,
-    expiresAt: days === null ? null : createdAt + days * DAY_MS,
+    expiresAt: ends.length === 0 ? null : Math.min(...ends),
     lastUsedAt: null,
   };
   await ctx.write([

@@ -41,6 +41,21 @@ test('a token is in one answer, is kept as its SHA-256, and works until it ends'
   await expect((await as(token)).enter()).rejects.toMatchObject({ code: 'unauthorized' });
 });
 
+test('one that is made by a token ends no later than its maker', async () => {
+  const session = await registry.session();
+  const scopes: Scope[] = ['skills:read', 'devices:write'];
+  const ending = async (days: number | null, asked: number | null) => {
+    const { token } = await makeToken(session(), { name: 'maker', scopes, days });
+    const { made } = await makeToken(await as(token), { ...body, days: asked });
+    return made.expires_at === null ? null : (made.expires_at - registry.clock.now) / DAY_MS;
+  };
+  expect(await ending(30, null)).toBe(30);
+  expect(await ending(30, 90)).toBe(30);
+  expect(await ending(30, 7)).toBe(7);
+  expect(await ending(null, 7)).toBe(7);
+  expect(await ending(null, null)).toBeNull();
+});
+
 test('one that was revoked is refused with its next request; repeating it is no error; both are seen', async () => {
   const session = await registry.session();
   const { token, made } = await makeToken(session(), { ...body, days: null });
