@@ -102,11 +102,27 @@ export const RevokedAll = z.object({
   tokens: z.number().int(),
   applications: z.number().int(),
   devices: z.number().int(),
+  /** Linked logins. */
+  identities: z.number().int(),
+  /** Not used yet. */
+  invitations: z.number().int(),
 });
 export type RevokedAll = z.infer<typeof RevokedAll>;
 
 /** `POST /api/v1/invitations` */
 export const InvitationBody = z.strictObject({ name: z.string().min(1).max(100) });
+/** `GET /api/v1/invitations`: those that somebody can still use, never their links. */
+export const InvitationList = z.object({
+  invitations: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      created_at: z.number().int(),
+      expires_at: z.number().int(),
+    }),
+  ),
+});
+export type InvitationList = z.infer<typeof InvitationList>;
 /** A link that makes one further account, once, within the hour. */
 export const Invitation = z.object({ url: z.string(), expires_at: z.number().int() });
 export type Invitation = z.infer<typeof Invitation>;

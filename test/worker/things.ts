@@ -20,6 +20,7 @@ export interface Things {
   session: string;
   passkey: string;
   identity: string;
+  invitation: string;
   application: string;
   /** It has a skill of its own, mine.md. */
   server: string;
@@ -60,6 +61,7 @@ export async function makeThings(api: TestApi, account: string): Promise<Things>
   await api.db
     .insert(identities)
     .values({ issuer: 'https://id.example.com', subject, accountId: account, name: 'me', createdAt });
+  await json('POST', '/invitations', { name: 'a guest' });
   const application = newId();
   await api.db.insert(applications).values({
     id: application,
@@ -84,6 +86,7 @@ export async function makeThings(api: TestApi, account: string): Promise<Things>
     session,
     passkey: (await json('GET', '/passkeys')).passkeys[0].id,
     identity: (await json('GET', '/identities')).identities[0].id,
+    invitation: (await json('GET', '/invitations')).invitations[0].id,
     application,
     server: 'my-server',
   };

@@ -1,15 +1,16 @@
 import { Hono } from 'hono';
-import { type Invitation, InvitationBody } from '../../schema/account.ts';
+import { type Invitation, InvitationBody, type InvitationList } from '../../schema/account.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
-import { invite, setupLink } from '../registry/links.ts';
+import { invite, listInvitations, revokeInvitation } from '../registry/invitations.ts';
+import { setupLink } from '../registry/links.ts';
 import { bodyOf } from './input.ts';
 
-/** Invitations to this registry, under `/invitations`. */
+/** Invitations to this registry, under `/invitations`. They need `devices:write`. */
 export const invitations = new Hono<AppEnv>();
 
 /**
- * `InvitationBody` → 201 `Invitation`: a link for one further account, shown this once. Needs `devices:write`. Errors:
- * `passkey_required`, `rate_limited`.
+ * `InvitationBody` → 201 `Invitation`: a link for one further account, shown this once. Errors: `passkey_required`,
+ * `rate_limited`.
  */
 invitations.post('/', async (c) => {
   const ctx = await callerOf(c);
@@ -20,4 +21,16 @@ invitations.post('/', async (c) => {
     expires_at: expiresAt,
   };
   return c.json(answer, 201);
+});
+
+/** → `InvitationList`, newest first. */
+invitations.get('/', async (c) => {
+  const answer: InvitationList = await listInvitations(await callerOf(c));
+  return c.json(answer);
+});
+
+/** → 204: its link is dead. Errors: `not_found`, also for one that was used. */
+invitations.delete('/:id', async (c) => {
+  await revokeInvitation(await callerOf(c), c.req.param('id'));
+  return c.body(null, 204);
 });

@@ -94,11 +94,11 @@ export function Danger() {
     <Section
       id="danger"
       title="Revoke everything"
-      about="For the loss of a device or a passkey: ends every other session, every API token, every application and every device at once. Your passkeys and your skills stay, and so do the files on the devices."
+      about="For the loss of a device or a passkey: ends every other session, every API token, every application, every device, every linked login and every open invitation at once. Your passkeys and recovery codes stay: remove a passkey that you lost, and make new codes if somebody may have seen yours. Your skills stay, and so do the files on the devices."
     >
       <form
         id="revoke-all"
-        data-ask="Revoke everything? Every other session, every API token, every application and every device loses access at once."
+        data-ask="Revoke everything? Every other session, every API token, every application, every device and every linked login loses access at once."
       >
         <button type="submit" class="danger">
           Revoke everything

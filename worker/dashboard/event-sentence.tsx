@@ -96,7 +96,9 @@ export function EventSentence({ event: { type, details } }: { event: AccountEven
     case 'pairing_locked':
       return <>Five wrong pairing codes were typed; pairing was locked for ten minutes.</>;
     case 'all_revoked':
-      return <>Everything was revoked: other sessions, API tokens, applications and devices.</>;
+      return (
+        <>Everything was revoked: other sessions, API tokens, applications, devices and linked logins.</>
+      );
   }
 }
 

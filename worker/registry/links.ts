@@ -1,11 +1,10 @@
-import { and, eq, isNull, lte, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { type Database, guardBroke, type Statement } from '../db/client.ts';
 import { accounts, guards, identities, links, passkeys } from '../db/tables.ts';
 import { eventStatement } from './account-events.ts';
-import { takeAttempt } from './attempts.ts';
-import type { Context, Surroundings } from './context.ts';
+import type { Surroundings } from './context.ts';
 import { labelOf } from './label.ts';
 import {
   type KnownPasskey,
@@ -18,10 +17,8 @@ import { newId, newSecret } from './random.ts';
 import { newCodes } from './recovery-codes.ts';
 import { newSession, type Visitor } from './sessions.ts';
 
-const LIFE_MS = 60 * 60_000;
-/** So long it can still be said of a link that it was used or is too old. */
-const KEPT_MS = 30 * 24 * LIFE_MS;
-const INVITATIONS_PER_DAY = 20;
+/** So long a link lives, milliseconds. */
+export const LINK_LIFE_MS = 60 * 60_000;
 
 export interface OpenLink {
   /** SHA-256 of the token. */
@@ -76,42 +73,9 @@ async function keepLink(
     db.delete(links).where(and(eq(links.type, type), eq(links.accountId, accountId), isNull(links.usedAt))),
     db
       .insert(links)
-      .values({ hash: await sha256(token), type, accountId, createdAt: now, expiresAt: now + LIFE_MS }),
+      .values({ hash: await sha256(token), type, accountId, createdAt: now, expiresAt: now + LINK_LIFE_MS }),
   ]);
   return token;
-}
-
-/**
- * A link that makes one further account, with a registry of its own.
- * @throws RegistryError `passkey_required`, `rate_limited` after twenty in a day
- */
-export async function invite(ctx: Context, guest: string): Promise<{ token: string; expiresAt: number }> {
-  const { accountId } = await ctx.enter();
-  ctx.require('devices:write');
-  ctx.requireFreshPasskey();
-  const name = labelOf(guest, 'name');
-  const at = ctx.now();
-  await takeAttempt(ctx.db, {
-    bucket: `invite:${accountId}`,
-    max: INVITATIONS_PER_DAY,
-    windowMs: 24 * LIFE_MS,
-    now: at,
-  });
-  const token = newSecret();
-  const expiresAt = at + LIFE_MS;
-  await ctx.write([
-    ctx.db.delete(links).where(lte(links.expiresAt, at - KEPT_MS)),
-    ctx.db.insert(links).values({
-      hash: await sha256(token),
-      type: 'invitation',
-      madeBy: accountId,
-      name,
-      createdAt: at,
-      expiresAt,
-    }),
-    eventStatement(ctx.db, { accountId, at, type: 'invited', details: { name } }),
-  ]);
-  return { token, expiresAt };
 }
 
 /** What a link is good for. It is not used up by looking. @throws RegistryError `expired_token` saying why it is dead */
@@ -125,7 +89,7 @@ export async function openLink({ db, now }: Surroundings, token: string): Promis
       .where(eq(links.hash, hash)),
     db.select({ one: sql`1` }).from(sql`(select 1)`).where(hasNoOwner()),
   ]);
-  if (!link) throw dead('is not known here, or was replaced by a newer one');
+  if (!link) throw dead('is not known here, was taken back, or was replaced by a newer one');
   const { type, accountId, usedAt, expiresAt, name } = link.link;
   if (usedAt !== null) throw dead('was used already');
   if (expiresAt <= now()) throw dead('is older than an hour');

@@ -1,14 +1,25 @@
-import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
+import { and, eq, inArray, isNull, ne, sql } from 'drizzle-orm';
 import type { RevokedAll } from '../../schema/account.ts';
-import { applications, devices, deviceTokens, sessions, tokens } from '../db/tables.ts';
+import {
+  applications,
+  devices,
+  deviceTokens,
+  identities,
+  links,
+  passkeys,
+  sessions,
+  tokens,
+} from '../db/tables.ts';
 import { eventStatement } from './account-events.ts';
 import { endAllGrants } from './applications.ts';
 import type { Context } from './context.ts';
 
 /**
  * Ends whatever lets anybody into the caller's account, such as after the loss of a passkey: every session, API token,
- * application and device but the session or token that calls. Sockets are closed when this resolves; repeating it closes
- * those that it could not reach. Passkeys stay: the lost one is removed by its name. Needs `devices:write`.
+ * application and device but the session or token that calls, and every linked login, by which whoever was signed out
+ * could come back. Invitations that nobody used are dead. Sockets are closed when this resolves; repeating it closes
+ * those that it could not reach. Passkeys and recovery codes stay, and without a passkey the linked logins: the person
+ * needs a way in. A lost passkey is removed by its name. Needs `devices:write`.
  * @throws RegistryError `passkey_required`
  */
 export async function revokeAll(ctx: Context): Promise<RevokedAll> {
@@ -21,21 +32,33 @@ export async function revokeAll(ctx: Context): Promise<RevokedAll> {
     and(eq(table.accountId, accountId), isNull(table.revokedAt), ne(table.id, id));
   const connected = and(eq(applications.accountId, accountId), isNull(applications.revokedAt));
   const mine = db.select({ id: devices.id }).from(devices).where(eq(devices.accountId, accountId));
-  const [endedSessions, endedTokens, endedDevices, endedApplications, sockets] = await ctx.write([
-    db.update(sessions).set({ revokedAt: at }).where(living(sessions)).returning({ id: sessions.id }),
-    db.update(tokens).set({ revokedAt: at }).where(living(tokens)).returning({ id: tokens.id }),
-    db.update(devices).set({ revokedAt: at }).where(living(devices)).returning({ id: devices.id }),
-    db.select({ id: applications.id }).from(applications).where(connected),
-    mine,
-    db.delete(deviceTokens).where(inArray(deviceTokens.deviceId, mine)),
-    eventStatement(db, { accountId, at, type: 'all_revoked', details: { name } }),
-    ...endAllGrants(db, { accountId, at }),
-  ]);
+  const hasPasskey = sql`exists (select 1 from ${passkeys} where ${eq(passkeys.accountId, accountId)})`;
+  const [endedSessions, endedTokens, endedDevices, unlinked, invitations, endedApplications, sockets] =
+    await ctx.write([
+      db.update(sessions).set({ revokedAt: at }).where(living(sessions)).returning({ id: sessions.id }),
+      db.update(tokens).set({ revokedAt: at }).where(living(tokens)).returning({ id: tokens.id }),
+      db.update(devices).set({ revokedAt: at }).where(living(devices)).returning({ id: devices.id }),
+      db
+        .delete(identities)
+        .where(and(eq(identities.accountId, accountId), hasPasskey))
+        .returning({ name: identities.name }),
+      db
+        .delete(links)
+        .where(and(eq(links.madeBy, accountId), isNull(links.usedAt)))
+        .returning({ hash: links.hash }),
+      db.select({ id: applications.id }).from(applications).where(connected),
+      mine,
+      db.delete(deviceTokens).where(inArray(deviceTokens.deviceId, mine)),
+      eventStatement(db, { accountId, at, type: 'all_revoked', details: { name } }),
+      ...endAllGrants(db, { accountId, at }),
+    ]);
   await Promise.all(sockets.map((device) => ctx.notify({ revoked: device.id })));
   return {
     sessions: endedSessions.length,
     tokens: endedTokens.length,
     applications: endedApplications.length,
     devices: endedDevices.length,
+    identities: unlinked.length,
+    invitations: invitations.length,
   };
 }

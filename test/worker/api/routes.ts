@@ -257,6 +257,13 @@ export const ROUTES: readonly Route[] = [
     body: { name: 'n' },
     scope: 'devices:write',
   },
+  { method: 'GET', path: '/invitations', at: () => '/invitations', scope: 'devices:write' },
+  {
+    method: 'DELETE',
+    path: '/invitations/:id',
+    at: ({ invitation }) => `/invitations/${invitation}`,
+    scope: 'devices:write',
+  },
   { method: 'GET', path: '/clients', at: () => '/clients', scope: 'skills:read' },
   { method: 'GET', path: '/push', at: () => '/push', scope: 'device' },
   { method: 'GET', path: '/whoami', at: () => '/whoami', scope: 'none' },

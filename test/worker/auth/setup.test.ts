@@ -230,6 +230,39 @@ test('an invitation makes an account with a registry of its own, once', async ()
   ).toBe(404);
 });
 
+test('an invitation that nobody used is listed and taken back; one that was used is not', async () => {
+  const api = await openTestApi();
+  const host = new Browser(api);
+  await host.setUp(await ownerLink(api));
+  const tokens: string[] = [];
+  for (const name of ['Grace', 'Ada']) {
+    const { json } = await host.post('/api/v1/invitations', { name });
+    tokens.push(new URL(json.url).hash.slice(1));
+    api.clock.now += 1000;
+  }
+  const [forGrace = '', forAda = ''] = tokens;
+  const open = async () => (await host.call('GET', '/api/v1/invitations')).json.invitations;
+  const [ada, grace] = await open();
+  expect([ada, grace]).toMatchObject([{ name: 'Ada' }, { name: 'Grace' }]);
+  expect(JSON.stringify([ada, grace])).not.toContain(forGrace);
+
+  const guest = new Browser(api);
+  const asked = await guest.post('/auth/setup/options', { token: forGrace });
+  expect((await host.call('DELETE', `/api/v1/invitations/${grace.id}`)).status).toBe(204);
+  const response = guest.authenticator.create(asked.json.options);
+  const late = await guest.post('/auth/setup/finish', { token: forGrace, response });
+  expect([late.status, late.problem.detail]).toEqual([400, expect.stringContaining('taken back')]);
+
+  const made = new Browser(api);
+  expect((await made.setUp(forAda)).status).toBe(200);
+  expect((await host.call('DELETE', `/api/v1/invitations/${ada.id}`)).status).toBe(404);
+  expect(await made.isSignedIn()).toBe(true);
+  expect(await open()).toEqual([]);
+  await host.post('/api/v1/invitations', { name: 'Emmy' });
+  api.clock.now += 60 * 60_000;
+  expect(await open()).toEqual([]);
+});
+
 test('an invitation needs a fresh passkey', async () => {
   const api = await openTestApi();
   const host = new Browser(api);

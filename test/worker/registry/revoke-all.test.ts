@@ -1,10 +1,20 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
-import { applications, devices, deviceTokens } from '../../../worker/db/tables.ts';
+import {
+  applications,
+  devices,
+  deviceTokens,
+  identities,
+  links,
+  passkeys,
+} from '../../../worker/db/tables.ts';
 import { listEvents } from '../../../worker/registry/account-events.ts';
 import type { Claim } from '../../../worker/registry/claim.ts';
 import { Context } from '../../../worker/registry/context.ts';
+import { signInByIdentity } from '../../../worker/registry/identities.ts';
+import { invite } from '../../../worker/registry/invitations.ts';
+import { openLink } from '../../../worker/registry/links.ts';
 import { newId } from '../../../worker/registry/random.ts';
 import { revokeAll } from '../../../worker/registry/revoke-all.ts';
 import { makeToken } from '../../../worker/registry/tokens.ts';
@@ -94,7 +104,14 @@ const ALL = ['session', 'other', 'token', 'application', 'device'];
 test('by a session leaves that session alone, and closes the sockets before it answers', async () => {
   const [mine, neighbours] = [await everybody(), await everybody(await registry.addAccount())];
   expect(await whoGetsIn(mine)).toEqual(ALL);
-  expect(await revokeAll(mine.session())).toEqual({ sessions: 1, tokens: 1, applications: 1, devices: 1 });
+  expect(await revokeAll(mine.session())).toEqual({
+    sessions: 1,
+    tokens: 1,
+    applications: 1,
+    devices: 1,
+    identities: 0,
+    invitations: 0,
+  });
   expect(registry.rings).toEqual([{ accountId: registry.accountId, revoked: mine.id }]);
   expect(await whoGetsIn(mine)).toEqual(['session']);
   expect(await whoGetsIn(neighbours)).toEqual(ALL);
@@ -110,6 +127,43 @@ test('by an API token leaves that token alone', async () => {
   expect(await whoGetsIn(mine)).toEqual(['token']);
 });
 
+test('leaves no linked login by which whoever was signed out comes back, and no open invitation', async () => {
+  const { db, clock, around, accountId } = registry;
+  const identity = { issuer: 'https://id.example.com', subject: 'thief', name: 'me' };
+  await db.insert(identities).values({ ...identity, accountId, createdAt: clock.now });
+  const neighbours = await registry.addAccount();
+  const other = { ...identity, subject: 'neighbour' };
+  await db.insert(identities).values({ ...other, accountId: neighbours, createdAt: clock.now });
+  const session = await registry.session();
+  const { token } = await invite(session(), 'a guest');
+  await invite((await registry.session({ account: neighbours }))(), 'their guest');
+  const visitor = { browser: 'A browser', place: 'elsewhere', before: null };
+
+  // Without a passkey the logins are the only way in.
+  expect(await revokeAll(session())).toMatchObject({ identities: 0, invitations: 1 });
+  await expect(openLink(around, token)).rejects.toMatchObject({ code: 'expired_token' });
+  expect(await signInByIdentity(around, identity, { method: 'oidc', visitor })).toBeTypeOf('string');
+
+  await db.insert(passkeys).values({
+    id: newId(),
+    accountId,
+    publicKey: new Uint8Array([0]),
+    counter: 0,
+    transports: [],
+    synced: false,
+    name: 'a key',
+    createdAt: clock.now,
+  });
+  expect(await revokeAll(session())).toMatchObject({ sessions: 1, identities: 1, invitations: 0 });
+  await expect(signInByIdentity(around, identity, { method: 'oidc', visitor })).rejects.toMatchObject({
+    code: 'access_denied',
+  });
+  expect(await db.select({ subject: identities.subject }).from(identities)).toEqual([
+    { subject: 'neighbour' },
+  ]);
+  expect(await db.select({ name: links.name }).from(links)).toEqual([{ name: 'their guest' }]);
+});
+
 test('repeated closes the sockets that it did not reach', async () => {
   const mine = await everybody();
   const { notify } = registry.around;
@@ -117,7 +171,7 @@ test('repeated closes the sockets that it did not reach', async () => {
   await expect(revokeAll(mine.session())).rejects.toThrow('away');
   expect(await whoGetsIn(mine)).toEqual(['session']);
   Object.assign(registry.around, { notify });
-  expect(await revokeAll(mine.session())).toEqual({ sessions: 0, tokens: 0, applications: 0, devices: 0 });
+  expect(await revokeAll(mine.session())).toMatchObject({ sessions: 0, devices: 0 });
   expect(registry.rings).toEqual([{ accountId: registry.accountId, revoked: mine.id }]);
 });
 
