@@ -92,13 +92,15 @@ test('check 25: a code belongs to the session that opened it first; a link elsew
 test('check 24: a wrong or expired code says so; five of them lock', async () => {
   const { page, code, link, pairing } = await waiting('late');
   await site.db.update(pairings).set({ expiresAt: 0 }).where(eq(pairings.userCode, code));
-  await page.goto(link);
+  expect((await page.goto(link))?.status()).toBe(404);
   await told(page, `No device waits with the code ${code}`);
   for (const wrong of ['BBBB-BBBB', 'BBBB-BBBC', 'BBBB-BBBD', 'BBBB-BBBF']) {
     await page.goto(`/pair?code=${wrong}`);
     await told(page, `No device waits with the code ${wrong}`);
   }
-  await page.goto('/pair?code=BBBB-BBBG');
+  const locked = await page.goto('/pair?code=BBBB-BBBG');
+  expect(locked?.status()).toBe(429);
+  expect(Number(await locked?.headerValue('retry-after'))).toBeGreaterThan(0);
   await told(page, 'Locked for a while');
   await page.goto('/account');
   expect(await page.getByText('Five wrong pairing codes were typed').count()).toBe(1);

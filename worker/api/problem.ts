@@ -35,12 +35,18 @@ const ANSWERS = {
  */
 export function problem(error: unknown, request: Request): Response {
   if (!(error instanceof RegistryError)) return problem(logged(error), request);
+  const { status, headers } = refusal(error, request);
+  return answer(error, status, headers);
+}
+
+/** How HTTP says an error, whatever form its sentence comes in. */
+export function refusal(error: RegistryError, request: Request) {
   const headers = new Headers();
   const authenticate = challenge(error, request);
   if (authenticate !== null) headers.set('www-authenticate', authenticate);
   const { retry_after_s: wait } = error.details;
   if (wait !== undefined) headers.set('retry-after', String(Math.ceil(wait)));
-  return answer(error, ANSWERS[error.code][0], headers);
+  return { status: ANSWERS[error.code][0], headers };
 }
 
 /** A path that is there, asked with a method that it does not have (RFC 9110 section 15.5.6). */

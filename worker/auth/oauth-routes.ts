@@ -5,9 +5,9 @@ import { cors } from 'hono/cors';
 import { RegistryError } from '../../schema/errors.ts';
 import { consentPage } from '../dashboard/consent.tsx';
 import { errorPage } from '../dashboard/error.tsx';
+import { showError } from '../dashboard/pages.tsx';
 import { pageHeaders } from '../dashboard/security-headers.ts';
 import { type AppEnv, surroundings } from '../deps.ts';
-import { logged } from '../log.ts';
 import { accountName } from '../registry/account.ts';
 import { takeAttempt } from '../registry/attempts.ts';
 import { Context } from '../registry/context.ts';
@@ -183,10 +183,10 @@ async function onPage(c: Call<AppEnv>, work: () => Promise<Response>): Promise<R
   } catch (error) {
     if (error instanceof AuthorizationError && error.redirectTo !== undefined)
       return redirectAway(error.redirectTo);
-    const sentence = sentenceOf(error);
-    const message = sentence ?? logged(error).message;
-    const page = errorPage({ title: 'The application was not connected', message });
-    return c.html(page, sentence === null ? 500 : 400, pageHeaders());
+    const title = 'The application was not connected';
+    const message = sentenceOf(error);
+    if (message === null) return showError(c, error, title);
+    return c.html(errorPage({ title, message }), 400, pageHeaders());
   }
 }
 

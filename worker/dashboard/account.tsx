@@ -24,7 +24,7 @@ export async function readAccess(ctx: Context) {
   ]);
   return { ...applications, ...devices, ...passkeys, ...identities, ...sessions, ...tokens, ...events };
 }
-export type Access = Awaited<ReturnType<typeof readAccess>>;
+type Access = Awaited<ReturnType<typeof readAccess>>;
 
 const SECTIONS = [
   ['applications', 'Applications'],

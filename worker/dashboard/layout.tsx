@@ -54,7 +54,7 @@ export function page(frame: Frame, content: Child): Page {
         </header>
         <main id="main" class={wide ? 'wide' : undefined} tabindex={-1}>
           {content}
-          {(script || passkeys) && (
+          {passkeys && (
             <noscript>
               <p class="notice">This page needs JavaScript: passkeys cannot be used without it.</p>
             </noscript>

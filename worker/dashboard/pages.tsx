@@ -1,5 +1,6 @@
 import { type Context as Call, Hono, type MiddlewareHandler } from 'hono';
-import { RegistryError } from '../../schema/errors.ts';
+import { type ErrorCode, RegistryError } from '../../schema/errors.ts';
+import { refusal } from '../api/problem.ts';
 import { returnTo } from '../auth/return-to.ts';
 import { comesFromElsewhere } from '../auth/session.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
@@ -52,7 +53,7 @@ pages.get('/pair', async (c) => {
     return show(c, pairPage({ account, pairing, now: c.var.deps.now() }));
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
-    return show(c, codePage({ account, code: typed, error }));
+    return showRefusal(c, error, codePage({ account, code: typed, error }));
   }
 });
 
@@ -76,15 +77,17 @@ pages.get('/account', async (c) => {
   );
 });
 
+const TITLES: Partial<Record<ErrorCode, string>> = {
+  not_found: 'Nothing is here',
+  rate_limited: 'Too much at once',
+  unavailable: 'Not just now',
+};
+
 /** Any failure as a page, for whoever asked for one. */
-export function showError(c: Call<AppEnv>, error: unknown): Response | Promise<Response> {
-  if (!(error instanceof RegistryError)) return showError(c, logged(error));
-  const missing = error.code === 'not_found';
-  return show(
-    c,
-    errorPage({ title: missing ? 'Nothing is here' : 'This did not work', message: error.message }),
-    missing ? 404 : error.code === 'internal' ? 500 : 400,
-  );
+export function showError(c: Call<AppEnv>, error: unknown, title?: string): Response | Promise<Response> {
+  if (!(error instanceof RegistryError)) return showError(c, logged(error), title);
+  const { code, message } = error;
+  return showRefusal(c, error, errorPage({ title: title ?? TITLES[code] ?? 'This did not work', message }));
 }
 
 /** Whether a browser asks for something to look at, not a program or a terminal. */
@@ -92,8 +95,13 @@ export function asksForPage(c: Call<AppEnv>): boolean {
   return c.req.method === 'GET' && (c.req.header('accept')?.includes('text/html') ?? false);
 }
 
-function show(c: Call<AppEnv>, content: Page, status: 200 | 400 | 404 | 500 = 200) {
-  return c.html(content, status, pageHeaders());
+function show(c: Call<AppEnv>, content: Page) {
+  return c.html(content, 200, pageHeaders());
+}
+
+function showRefusal(c: Call<AppEnv>, error: RegistryError, content: Page) {
+  const { status, headers } = refusal(error, c.req.raw);
+  return c.html(content, status, { ...Object.fromEntries(headers), ...pageHeaders() });
 }
 
 /** Who is signed in, proven, and what the account is called; null for nobody. */
