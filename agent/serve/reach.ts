@@ -5,6 +5,7 @@ import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprot
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { StartError } from '../../schema/riding/diagnostic.ts';
 import type { Upstream } from '../../schema/riding/manifest.ts';
+import { fetchBounded } from './bounded.ts';
 
 /** How a server is reached, with everything from the environment in its place. */
 export interface Reach {
@@ -29,7 +30,7 @@ export function reachServer(
     const url = new URL(upstream.url);
     return {
       label: `${url.origin}${url.pathname}`,
-      open: () => new StreamableHTTPClientTransport(url, { requestInit: { headers } }),
+      open: () => new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch: fetchBounded }),
     };
   }
   const { command, args, cwd } = upstream;

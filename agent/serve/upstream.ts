@@ -28,6 +28,9 @@ const PROBE_MS = 3_000;
 /** For a server that is told that its session is over. */
 const GOODBYE_MS = 1_000;
 
+/** For a page of a list, which nobody waits for as they do for a call. */
+const LIST_MS = 60_000;
+
 /** A list that goes on longer than this never ends. */
 const MOST_PAGES = 64;
 const MOST_ENTRIES = 10_000;
@@ -131,7 +134,11 @@ export class Upstream {
     let cursor: unknown;
     for (let page = 0; page < MOST_PAGES && entries.length < MOST_ENTRIES; page++) {
       const params = cursor === undefined ? {} : { params: { cursor } };
-      const { [key]: found, nextCursor, ...others } = await this.request({ method, ...params }, options);
+      const {
+        [key]: found,
+        nextCursor,
+        ...others
+      } = await this.request({ method, ...params }, { timeout: LIST_MS, ...options });
       rest ??= others;
       for (const each of Array.isArray(found) ? found : []) {
         if (entries.length >= MOST_ENTRIES) break;
@@ -320,6 +327,9 @@ export class Upstream {
       return new UpstreamGone(
         `${name} ended before it answered, so it is not known whether this was done; the next request starts it again.`,
       );
+    }
+    if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+      return new UpstreamGone(`${name} did not answer in time.`, { cause: error });
     }
     if (error instanceof SdkError && !(error instanceof SdkHttpError)) {
       const [line] = error.message.split('\n');
