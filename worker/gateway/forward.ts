@@ -13,6 +13,7 @@ import { RegistryError } from '../../schema/errors.ts';
 import { isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
 import { mayChangeGraph } from '../../schema/riding/graph.ts';
 import { paramHeaders } from '../../schema/riding/param-headers.ts';
+import { whileHeld } from './held.ts';
 import { callSkills } from './loader.ts';
 import type { GatewayRequest } from './server.ts';
 import type { ServerSession } from './session.ts';
@@ -105,17 +106,19 @@ async function forward(
   const deadline = LOOK_UP.test(method) ? LOOK_UP_DEADLINE_MS : CALL_DEADLINE_MS;
   let sent: string | null = null;
   try {
-    return await session.upstream.request(method, withRetry(params, ctx), {
-      signal: AbortSignal.any([mcpReq.signal, AbortSignal.timeout(deadline)]),
-      capabilities: capabilitiesOf(ctx),
-      headers: mirrored,
-      // One that this caller's revision does not know, or that comes too late, is of no use to it.
-      onNotification: (notification) => void mcpReq.notify(notification).catch(() => undefined),
-      onSent: (id) => {
-        sent = id;
-        session.kept.underWay.set(key, (session.kept.underWay.get(key) ?? new Set()).add(id));
-      },
-    });
+    return await whileHeld(session.ctx, (ended) =>
+      session.upstream.request(method, withRetry(params, ctx), {
+        signal: AbortSignal.any([mcpReq.signal, ended, AbortSignal.timeout(deadline)]),
+        capabilities: capabilitiesOf(ctx),
+        headers: mirrored,
+        // One that this caller's revision does not know, or that comes too late, is of no use to it.
+        onNotification: (notification) => void mcpReq.notify(notification).catch(() => undefined),
+        onSent: (id) => {
+          sent = id;
+          session.kept.underWay.set(key, (session.kept.underWay.get(key) ?? new Set()).add(id));
+        },
+      }),
+    );
   } finally {
     const ids = session.kept.underWay.get(key);
     if (sent !== null) ids?.delete(sent);

@@ -122,7 +122,7 @@ export class Context {
       const results: unknown[] = await this.batch(guarded as unknown as [Statement]);
       return results.slice(1, -1) as BatchResponse<T>;
     } catch (error) {
-      if (guardBroke(error) && !(await this.#holder())) throw this.#refused();
+      if (guardBroke(error)) await this.requireHeld();
       throw error;
     }
   }
@@ -131,6 +131,11 @@ export class Context {
   async enter(): Promise<Actor> {
     if (!this.#actor) await this.batch([this.db.select({ one: sql`1` }).from(sql`(select 1)`)]);
     return this.actor;
+  }
+
+  /** Looks whether the caller's credential still holds. @throws RegistryError `unauthorized` */
+  async requireHeld(): Promise<void> {
+    if (!(await this.#holder())) throw this.#refused();
   }
 
   /** @throws RegistryError `insufficient_scope` naming the scope that the caller lacks */
