@@ -32,7 +32,7 @@ const NAMES = ['skills', 'repertoire_skills'];
 const DEFINITION = {
   title: 'Skills for these tools',
   description:
-    'Methods for using the tools of this server. action="get" with the name of a skill gives its method; a long one comes in pages: go on with start=next_start. action="list" names every skill and when to use it.',
+    'Methods for the tools of this server. action="get" with a skill\'s name gives its method; go on with start=next_start. action="list" names every skill and when to use it.',
   inputSchema: z.toJSONSchema(Input, { io: 'input' }) as Tool['inputSchema'],
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   /** Claude Code defers MCP tools to their names alone unless told otherwise. */

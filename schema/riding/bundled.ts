@@ -7,8 +7,8 @@ interface Registration {
 const SKILLS = `---
 name: skills
 description: >-
-  TRIGGER before the first step of a task that one of the descriptions fits, and when the user names a skill. SKIP when
-  it was loaded earlier in this conversation and nobody has changed it since.
+  TRIGGER before the first step of a task that a description fits, and when the user names a skill. SKIP when
+  it was loaded in this conversation and has not changed since.
 applies_when:
   tool_registered: skills
 ---
@@ -42,7 +42,7 @@ applies_when:
 const ANSWERS_IN_PAGES = `---
 name: answers_in_pages
 description: >-
-  TRIGGER when an answer of any tool here is long, ends in the middle, or names a way to go on. SKIP for short answers.
+  TRIGGER when an answer of a tool here is long, is cut, or names a way to go on. SKIP for short answers.
 references_tools: [skills]
 applies_when:
   tool_registered: skills
@@ -57,8 +57,7 @@ applies_when:
 const TOOLS_AT_ONCE = `---
 name: tools_at_once
 description: >-
-  TRIGGER when your client shows tools by name only and gives their schemas on demand. SKIP when you see every
-  tool's description already.
+  TRIGGER when your client shows tools by name only, with schemas on demand. SKIP when you see all descriptions.
 references_tools: [skills]
 applies_when:
   tool_registered: skills

@@ -9,7 +9,7 @@ import { stateFiles } from '../../../agent/state.ts';
 import { BUNDLED, FRAMEWORK } from '../../../schema/riding/bundled.ts';
 import { shippedLayer } from '../../../schema/riding/directory.ts';
 import { TOOLS } from '../../../schema/tools.ts';
-import { folder, NODE, serveHere, skillFile } from './harness.ts';
+import { folder, NODE, run, serveHere, skillFile, writeProject } from './harness.ts';
 
 const FRAGILE = fileURLToPath(new URL('fragile.ts', import.meta.url));
 const manifest = { name: 'layers', command: NODE, args: [FRAGILE], skills: true };
@@ -198,3 +198,26 @@ test('bug 6, bug 8: every skill of ours is registered under its name, whole, and
     }
   }
 });
+
+test.each(['codex', 'claude-code'])(
+  'bug 12: what we ship fits what %s shows of a description',
+  async (client) => {
+    const { path, directory } = writeProject({ manifest });
+    const { stdout } = await run(['serve', path, '--explain', '--client', client, '--json'], {
+      cwd: directory,
+    });
+    const { tools, cap, diagnostics } = JSON.parse(stdout) as {
+      tools: { name: string; length: number; ride: { skills: { name: string }[] } | null }[];
+      cap: number;
+      diagnostics: unknown[];
+    };
+    const skills = tools.find(({ name }) => name === 'skills');
+    expect(skills?.ride?.skills.map(({ name }) => name)).toEqual([
+      'skills',
+      'answers_in_pages',
+      'tools_at_once',
+    ]);
+    expect(skills?.length).toBeLessThanOrEqual(cap);
+    expect(diagnostics).toEqual([]);
+  },
+);
