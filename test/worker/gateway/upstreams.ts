@@ -116,6 +116,8 @@ export interface Asked {
 /** An MCP server of revision 2025-06-18 without sessions that says whatever a test lets it say. */
 export async function startScripted(
   script: (asked: Asked) => unknown,
+  /** What its handshake says beside the usual, and the session that it opens with each, where it keeps any. */
+  { says = {}, session }: { says?: object; session?: () => string } = {},
 ): Promise<RunningUpstream & { readonly asked: string[] }> {
   const methods: string[] = [];
   const running = await serve(async (request, response) => {
@@ -144,10 +146,12 @@ export async function startScripted(
       );
     }
     if (method === 'initialize') {
+      if (session) response.setHeader('mcp-session-id', session());
       return result({
         protocolVersion: '2025-06-18',
         capabilities: { tools: {} },
         serverInfo: { name: 'scripted', version: '1' },
+        ...says,
       });
     }
     if (id === undefined) response.writeHead(202).end();
