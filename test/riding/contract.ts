@@ -450,6 +450,31 @@ export function ridingContract(host: Host): void {
       expect([...(await descriptions(client)).keys()].sort()).toEqual(['explore', 'skills']);
     });
 
+    test('5 the graph is asked by a tool that is hidden, or not among those allowed, as well', async () => {
+      server.graph = PAPERS;
+      const skills = { 'f.md': FIND_PAPERS };
+      for (const manifest of [
+        { tools: [{ bundled: 'graph_overview', hidden: true }] },
+        { extensions: { tools_allow: ['cypher_query'] } },
+      ]) {
+        const { client } = await open({ manifest, skills });
+        const all = await descriptions(client);
+        expect([...all.keys()]).not.toContain('graph_overview');
+        expect(riders(all, 'find_papers')).toEqual(['cypher_query']);
+      }
+    });
+
+    test('5 a change while the graph is known shows in the next list, and its server is asked once more for it', async () => {
+      server.graph = PAPERS;
+      const { client } = await open({ skills: { 'code.md': CODE_GRAPH } });
+      expect(riders(await descriptions(client), 'code_graph_analysis')).toEqual([]);
+      const asked = server.questions;
+      await client.callTool({ name: 'load_graph', arguments: { graph: CODE } });
+      const lists = await Promise.all([descriptions(client), descriptions(client), descriptions(client)]);
+      for (const all of lists) expect(riders(all, 'code_graph_analysis')).toHaveLength(5);
+      expect(server.questions - asked).toBe(1);
+    });
+
     test('2.1 off is complete: every byte is the server’s own', async () => {
       const { client } = await open({
         manifest: { skills: false },
