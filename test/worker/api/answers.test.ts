@@ -117,6 +117,7 @@ test('resource metadata is at both well-known addresses', async () => {
   for (const path of ['', '/mcp']) {
     expect((await api.call(`/.well-known/oauth-protected-resource${path}`)).json).toEqual({
       resource: 'http://localhost:8787/mcp',
+      authorization_servers: ['http://localhost:8787'],
       resource_name: 'Repertoire',
       scopes_supported: ['skills:read', 'skills:write'],
       bearer_methods_supported: ['header'],
