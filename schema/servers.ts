@@ -34,6 +34,10 @@ const Secret = z
   .max(SERVER_LIMITS.credential)
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'it is printable ASCII without blanks at its ends');
 
+/** Names of headers that say how a message travels, or what it is. */
+const TRANSPORT_HEADERS =
+  /^(accept.*|connection|content-.*|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|repertoire-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
 /** How a server is spoken to. Kept encrypted, and never told again. */
 export const ServerCredential = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('none') }),
@@ -43,7 +47,8 @@ export const ServerCredential = z.discriminatedUnion('type', [
     name: z
       .string()
       .max(100)
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'it is the name of an HTTP header'),
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'it is the name of an HTTP header')
+      .refine((name) => !TRANSPORT_HEADERS.test(name), 'it is none that the transport sets itself'),
     value: Secret,
   }),
   z.strictObject({

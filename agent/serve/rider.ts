@@ -3,6 +3,7 @@ import type { ClientRow } from '../../schema/clients.ts';
 import { activeSet } from '../../schema/riding/active-set.ts';
 import { modeBanner, toolGroups } from '../../schema/riding/channels.ts';
 import { composeTools, type Ride } from '../../schema/riding/compose.ts';
+import { concerningNotes, concerns } from '../../schema/riding/concern.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
@@ -62,26 +63,10 @@ export async function takeView(
     inactive: judged.inactive,
     diagnostics: [
       ...shown.diagnostics,
-      // What is odd about an item that has nothing to do with this server is told where items are looked after.
-      ...diagnostics.filter(({ path = '' }) => !left.has(path) && !isDroppedItem(path, skills)),
+      ...concerningNotes(diagnostics, { skills, concerned }),
       ...judged.diagnostics,
     ],
   };
-}
-
-/** Most items of a registry have nothing to do with a server's tools; files beside the manifest are there for them. */
-function concerns({ source, name, referencesTools, matching }: RidingSkill, tools: Set<string>): boolean {
-  if (!source.startsWith(ITEM)) return true;
-  if (referencesTools.length > 0) return true;
-  return matching === 'exact'
-    ? tools.has(name)
-    : [...tools].some((tool) => tool.replaceAll('_', '-') === name);
-}
-
-const ITEM = 'registry:';
-
-function isDroppedItem(path: string, skills: readonly RidingSkill[]): boolean {
-  return path.startsWith(ITEM) && !skills.some(({ source }) => source === path);
 }
 
 /** The view's tools with the skills on them, as this client gets them. */

@@ -1,4 +1,5 @@
 import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
+import { concerningNotes, concerns, ITEM_SOURCE } from '../../schema/riding/concern.ts';
 import { readLayer, shippedLayer } from '../../schema/riding/directory.ts';
 import { type Layer, resolveLayers } from '../../schema/riding/layers.ts';
 import type { Manifest, SkillsChoice } from '../../schema/riding/manifest.ts';
@@ -30,7 +31,10 @@ export async function resolveSkills(
   const of = JSON.stringify([items, server.declared.map(({ file, digest }) => [file, digest])]);
   if (kept.resolved?.of !== of)
     kept.resolved = { of, ...(await resolve(ctx, server, manifest.skills, items)) };
-  return kept.resolved;
+  const { skills, diagnostics } = kept.resolved;
+  const names = new Set(tools);
+  const concerned = skills.filter((skill) => concerns(skill, names));
+  return { skills: concerned, diagnostics: concerningNotes(diagnostics, { skills, concerned }) };
 }
 
 async function resolve(
@@ -48,7 +52,7 @@ async function resolve(
     label: 'the registry',
     files: items.flatMap(({ name, digest }) => {
       const content = bytes.get(digest);
-      return content ? [{ path: `registry:${name}`, content }] : [];
+      return content ? [{ path: ITEM_SOURCE + name, content }] : [];
     }),
     matching: 'alike',
   });

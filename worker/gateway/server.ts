@@ -46,8 +46,9 @@ const ALL: ServerCapabilities = { tools: {}, prompts: {}, resources: {}, complet
 export async function buildGateway(request: GatewayRequest, methods: readonly string[]): Promise<Server> {
   const shaken = methods.some((method) => HANDSHAKES.includes(method));
   const { instructions, facts } = shaken ? await handshake(request) : { instructions: '', facts: null };
-  const { name } = request.session.server;
-  const server = new Server(facts?.serverInfo ?? { name, version: '0' }, {
+  const { server: added, manifest } = request.session;
+  const own = facts?.serverInfo ?? { name: added.name, version: '0' };
+  const server = new Server(manifest.name === null ? own : { ...own, name: manifest.name }, {
     instructions,
     supportedProtocolVersions: [...REVISIONS],
     capabilities: facts ? offered(facts.capabilities) : shaken ? { tools: {}, prompts: {} } : ALL,

@@ -102,6 +102,9 @@ describe('a credential', () => {
   test.each([
     { type: 'bearer', token: 'two words\n' },
     { type: 'header', name: 'a b', value: 'x' },
+    { type: 'header', name: 'Mcp-Session-Id', value: 'x' },
+    { type: 'header', name: 'HOST', value: 'x' },
+    { type: 'header', name: 'content-length', value: '0' },
     { type: 'basic', user: 'x' },
     { type: 'bearer' },
   ])('%j is refused', async (credential) => {

@@ -28,15 +28,19 @@ async function upstream(name: string) {
 const add = (body: object, bearer = token) =>
   api.call('/api/v1/servers', { method: 'POST', token: bearer, body });
 
-async function names(path: string, bearer = token): Promise<string[]> {
+async function rpc(path: string, method: string, bearer = token, params: object = {}) {
   const { text } = await api.call(path, {
     method: 'POST',
     token: bearer,
-    headers: headersOf('tools/list', {}, '2025-06-18'),
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
+    headers: headersOf(method, {}, '2025-06-18'),
+    body: { jsonrpc: '2.0', id: 1, method, params },
   });
   await api.settle();
-  const { result } = JSON.parse(text.slice(text.indexOf('{')));
+  return JSON.parse(text.slice(text.indexOf('{'))).result;
+}
+
+async function names(path: string, bearer = token): Promise<string[]> {
+  const result = await rpc(path, 'tools/list', bearer);
   return result.tools.map(({ name }: { name: string }) => name);
 }
 
@@ -102,4 +106,34 @@ test('when a server listed its tools last is known to the minute', async () => {
   api.clock.now += 1000;
   await names('/mcp/docs');
   expect(await listed()).toBe(api.clock.now);
+});
+
+test('of the items of an account, those ride and are prompts that reference tools or have the name of one', async () => {
+  const living = await upstream('find_it');
+  await add({ name: 'docs', upstream: living.url, manifest: 'skills: []\nname: my docs\n' });
+  for (const [name, more] of [
+    ['find-it', ''],
+    ['empty', 'references_tools: []\n'],
+    ['nothing', 'references_tools:\n'],
+    ['unrelated', ''],
+    ['broken', 'when: now: or never\n'],
+    ['elsewhere', 'references_tools: [other]\n'],
+  ]) {
+    const text = `---\nname: ${name}\ndescription: When.\n${more}---\n\nSo.\n`;
+    const body = { kind: 'skill', name, files: { 'SKILL.md': { text } } };
+    expect((await api.call('/api/v1/items', { method: 'POST', token, body })).status).toBe(201);
+  }
+  await names('/mcp/docs');
+  const { prompts } = await rpc('/mcp/docs', 'prompts/list');
+  expect(prompts.map(({ name }: { name: string }) => name)).toEqual(['elsewhere', 'find-it']);
+  const { json } = await api.call('/api/v1/servers/docs/preview?client=codex', { token });
+  expect(
+    json.clients[0].notes.map(({ skill, path }: { skill: string; path: string }) => skill ?? path),
+  ).toEqual(['elsewhere']);
+  const hello = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'someone', version: '1' },
+  };
+  expect((await rpc('/mcp/docs', 'initialize', token, hello)).serverInfo.name).toBe('my docs');
 });
