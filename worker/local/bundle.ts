@@ -17,6 +17,8 @@ export async function bundleWorker(entry: string): Promise<string> {
     define: { 'process.env.NODE_ENV': '"production"' },
     keepNames: true,
     sourcemap: 'inline',
+    // A stack names files and lines; the texts would double what workerd reads at each start.
+    sourcesContent: false,
     logLevel: 'silent',
   });
   const [output] = outputFiles;
