@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { eq } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { AccountEvent } from '../../schema/account.ts';
+import { AccountEvent } from '../../schema/account.ts';
 import {
   accountEvents,
   accounts,
@@ -37,10 +37,10 @@ const HOSTILE = [
   '<base href="https://evil.example/">',
   '<meta http-equiv="refresh" content="0;url=https://evil.example/">',
   '&lt;script&gt;alert(1)&lt;/script&gt;',
-  '$& ${alert(1)} {{alert(1)}} `alert(1)`',
+  '$& {{alert(1)}} `alert(1)`',
   'NAME',
   '\u202Egnp.exe\u202C',
-  'pay\u200Bpal\uFEFF',
+  'pay\u200Bpal\u2060',
   'line\nbreak\u0000\u001B[2J',
 ];
 
@@ -53,7 +53,7 @@ test('every page passes axe, in the light and in the dark, on a desk and on a ph
   };
   await page.goto('/');
   await look('intro');
-  await page.goto('/nowhere');
+  await page.goto('/auth/nowhere');
   await look('error');
   await page.goto('/setup');
   await page.getByText('needs the whole link').waitFor();
@@ -119,21 +119,24 @@ test('check 44: names run nothing, hide nothing and reorder nothing, wherever th
     .where(eq(passkeys.accountId, accountId));
   const at = Date.now();
   for (const name of HOSTILE) {
+    const id = newId();
     const scopes = ['skills:read' as const];
+    const named = { id, accountId, name };
+    const facts = { name, host: name, browser: name, place: name, method: name, place_before: name };
     await site.db.batch([
       site.db.insert(applications).values({
-        ...{ id: newId(), accountId, clientId: name, name, host: name, resource: name },
-        ...{ scopes, readOnly: true, connectedAt: at },
+        ...named,
+        clientId: name,
+        host: name,
+        resource: name,
+        scopes,
+        readOnly: true,
+        connectedAt: at,
       }),
-      site.db.insert(devices).values({
-        ...{ id: newId(), accountId, name, platform: name, thumbprint: newId(), pairedAt: at },
-      }),
-      site.db.insert(tokens).values({ id: newId(), accountId, hash: newId(), name, scopes, createdAt: at }),
-      ...EVENTS.map((type) =>
-        site.db.insert(accountEvents).values({
-          ...{ id: newId(), accountId, at, type },
-          details: { name, host: name, browser: name, place: name, method: name, place_before: name },
-        }),
+      site.db.insert(devices).values({ ...named, platform: name, thumbprint: id, pairedAt: at }),
+      site.db.insert(tokens).values({ ...named, hash: id, scopes, createdAt: at }),
+      ...AccountEvent.shape.type.options.map((type) =>
+        site.db.insert(accountEvents).values({ id: newId(), accountId, at, type, details: facts }),
       ),
     ]);
   }
@@ -142,8 +145,8 @@ test('check 44: names run nothing, hide nothing and reorder nothing, wherever th
   expect(await page.locator('main :is(img, svg, iframe, style, base, meta, script)').count()).toBe(0);
   const text = (await page.locator('body').textContent()) ?? '';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-  expect(text).not.toMatch(/[\u0000-\u0008\u001B\u200B\u202A-\u202E\uFEFF]/);
-  for (const shown of [...HOSTILE.slice(0, 13), '<U+202E>gnp.exe<U+202C>', 'pay<U+200B>pal<U+FEFF>'])
+  expect(text).not.toMatch(/[\u0000-\u0008\u001B\u200B\u202A-\u202E\u2060]/);
+  for (const shown of [...HOSTILE.slice(0, 13), '<U+202E>gnp.exe<U+202C>', 'pay<U+200B>pal<U+2060>'])
     expect(text).toContain(shown);
 
   for (const name of [HOSTILE[0], HOSTILE[11], 'NAME'] as string[]) {
@@ -159,30 +162,24 @@ test('check 44: names run nothing, hide nothing and reorder nothing, wherever th
   expect(await judge(page)).toEqual([]);
 });
 
-test.each(HOSTILE.slice(0, 12))(
-  'check 44: an application that calls itself %j is shown as that',
-  async (name) => {
-    const { page } = await site.member();
-    page.on('dialog', () => expect.unreachable('a script ran'));
-    const callback = 'https://claude.ai/api/mcp/auth_callback';
-    const host = await Host.meet({
-      resource,
-      callback,
-      by: {
-        registration: { client_name: name, redirect_uris: [callback], token_endpoint_auth_method: 'none' },
-      },
-    });
+test('check 44: an application is shown as what it calls itself, after the address that vouches for it', async () => {
+  const { page } = await site.member();
+  page.on('dialog', () => expect.unreachable('a script ran'));
+  const { callback } = CLAUDE_AI;
+  for (const name of HOSTILE.slice(0, 12)) {
+    const registration = { client_name: name, redirect_uris: [callback], token_endpoint_auth_method: 'none' };
+    const host = await Host.meet({ resource, callback, by: { registration } });
     const consent = await openConsent(page, await host.authorizationUrl());
-    expect(consent).toContain(`It calls itself “${name}”.`);
-    expect(consent).toMatch(/^Connect claude\.ai/);
+    expect(consent).toMatch(/^Connect claude\.aiIt calls itself/);
+    expect(consent).toContain(`“${name}”`);
     expect(await page.getByRole('button').allTextContents()).toEqual([
       'Sign out',
       'Allow',
       'Allow reading only',
       'Deny',
     ]);
-  },
-);
+  }
+});
 
 test('a person without a mouse signs in, connects an application and ends it', async () => {
   const person = await site.member();
@@ -195,6 +192,8 @@ test('a person without a mouse signs in, connects an application and ends it', a
   await page.keyboard.press('Enter');
   await press(page, 'Sign in with a passkey');
   await page.locator('.consent').waitFor();
+  // Before it could be read, no key answers it.
+  await page.getByRole('button', { name: 'Allow', exact: true, disabled: false }).waitFor();
   for (const name of ['Allow', 'Allow reading only', 'Deny']) await tabTo(page, name);
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('Shift+Tab');
@@ -213,23 +212,11 @@ test('a person without a mouse signs in, connects an application and ends it', a
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
   expect(await focused(page)).toBe('Disconnect');
   await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Enter');
   await page.getByText('“Claude” has no access any more.').waitFor();
   expect(await focused(page)).toBe('Connected applications');
 });
-
-const EVENTS: AccountEvent['type'][] = [
-  ...(['owner_made', 'signed_in', 'passkey_added', 'passkey_removed', 'recovery_code_used'] as const),
-  ...(['recovery_link_used', 'identity_linked', 'identity_unlinked', 'invited'] as const),
-  ...(['application_connected', 'application_revoked', 'refresh_replayed', 'token_made'] as const),
-  ...([
-    'token_revoked',
-    'session_revoked',
-    'device_paired',
-    'device_revoked',
-    'key_on_two_machines',
-  ] as const),
-];
 
 /** What axe finds in the page as it stands. */
 async function judge(page: Page): Promise<string[]> {
@@ -254,10 +241,8 @@ async function pairingCode(name: string): Promise<string> {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign']);
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', pair.publicKey);
   const now = () => Date.now();
-  const proof = {
-    jwk: { kty: 'EC', crv: 'P-256', x, y } as const,
-    ...{ thumbprint: x, jti: newId(), expiresAt: now() + 60_000 },
-  };
+  const jwk = { kty: 'EC', crv: 'P-256', x, y } as const;
+  const proof = { jwk, thumbprint: x, jti: newId(), expiresAt: now() + 60_000 };
   const around = { db: site.db, now, notify: async () => undefined, defer: () => undefined };
   const { userCode } = await startPairing(around, proof, { name, platform: 'linux x64', place: 'here' });
   return userCode;
