@@ -47,7 +47,7 @@ function put(...path: string[]): void {
 }
 
 async function hinted(...items: string[]): Promise<void> {
-  await vi.waitFor(() => expect(hints).toEqual(expect.arrayContaining(items)), 10_000);
+  await vi.waitFor(() => expect(hints).toEqual(expect.arrayContaining(items)), 60_000);
   hints.length = 0;
 }
 
@@ -59,7 +59,7 @@ describe('what was placed', () => {
     ['a persona', ['agents', 'reviewer.md'], 'reviewer.md'],
   ])('is hinted at when a person writes %s', async (_, path, item) => {
     put(...path);
-    await vi.waitFor(() => expect(hints).toContain(item), 10_000);
+    await vi.waitFor(() => expect(hints).toContain(item), 60_000);
     expect(new Set(hints)).toEqual(new Set([item]));
   });
 
@@ -94,7 +94,7 @@ it('nothing else is hinted at', async () => {
   put('skills', 'other', 'SKILL.md');
   // Written last, so that its hint comes with or after those of the others.
   put('agents', 'writer.md');
-  await vi.waitFor(() => expect(hints).toContain('writer.md'), 10_000);
+  await vi.waitFor(() => expect(hints).toContain('writer.md'), 60_000);
   expect(hints).toEqual(['writer.md']);
 });
 

@@ -99,10 +99,10 @@ test('an edit is seen by the next list, and announced once', async () => {
   // Nobody lists: the watch notices, and a file that was moved into place as editors do.
   writeFileSync(join(own, 'tmp'), rider('x', 'three'));
   renameSync(join(own, 'tmp'), join(own, 'x.md'));
-  await vi.waitFor(() => expect(methods()).toEqual([...pair, ...pair].sort()), 10_000);
+  await vi.waitFor(() => expect(methods()).toEqual([...pair, ...pair].sort()), 60_000);
   expect(await onFacts(client)).toMatch(/three$/);
   rmSync(join(own, 'x.md'));
-  await vi.waitFor(() => expect(methods()).toHaveLength(6), 10_000);
+  await vi.waitFor(() => expect(methods()).toHaveLength(6), 60_000);
   expect(await onFacts(client)).toBe('');
 });
 
@@ -174,7 +174,7 @@ test("the registry's skills ride from the device's own copy, below every declare
   expect(names).toEqual(['all-facts', 'facts', 'over']);
 
   advance(item('all-facts', rider('all-facts', 'about facts, edited')));
-  await vi.waitFor(() => expect(heard.length).toBe(2), 10_000);
+  await vi.waitFor(() => expect(heard.length).toBe(2), 60_000);
   expect(await onFacts(client)).toContain('about facts, edited');
 });
 

@@ -49,7 +49,7 @@ test.each(['legacy', 'modern'] as const)(
 
     const entity = { name: 'p', entityType: 'Paper', observations: [] };
     await client.callTool({ name: 'create_entities', arguments: { entities: [entity] } });
-    await vi.waitFor(() => expect(notices()).toEqual(pair), 10_000);
+    await vi.waitFor(() => expect(notices()).toEqual(pair), 60_000);
     expect(await riding(client)).toEqual(['search_nodes']);
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toContain('papers');
 
@@ -57,7 +57,7 @@ test.each(['legacy', 'modern'] as const)(
       name: 'create_entities',
       arguments: { entities: [{ ...entity, name: 'q', observations: ['pages: 7'] }] },
     });
-    await vi.waitFor(() => expect(notices()).toHaveLength(4), 10_000);
+    await vi.waitFor(() => expect(notices()).toHaveLength(4), 60_000);
     expect(await riding(client)).toEqual(['search_nodes', 'open_nodes']);
     // What changes nothing about the skills is not announced.
     await client.callTool({ name: 'read_graph', arguments: {} });
@@ -67,7 +67,7 @@ test.each(['legacy', 'modern'] as const)(
     });
 
     await client.callTool({ name: 'delete_entities', arguments: { entityNames: ['p', 'q'] } });
-    await vi.waitFor(() => expect(notices()).toHaveLength(6), 10_000);
+    await vi.waitFor(() => expect(notices()).toHaveLength(6), 60_000);
     expect(await riding(client)).toEqual([]);
     await expect(client.getPrompt({ name: 'papers' })).rejects.toMatchObject({ code: -32602 });
     expect(notices()).toHaveLength(6);
@@ -92,7 +92,7 @@ test('what others do to the graph shows in a later list', async () => {
   const entity = { type: 'entity', name: 'p', entityType: 'Paper', observations: [] };
   writeFileSync(file, JSON.stringify(entity));
   await vi.waitFor(async () => expect(await riding(client)).toEqual(['search_nodes']), {
-    timeout: 10_000,
+    timeout: 60_000,
     interval: 200,
   });
   expect(readFileSync(file, 'utf8')).toBe(JSON.stringify(entity));

@@ -116,8 +116,8 @@ describe.each(['stdio', 'http'])('server-everything over %s', (transport) => {
     await client.callTool({ name: 'toggle-subscriber-updates', arguments: {} });
     await client.callTool({ name: 'toggle-simulated-logging', arguments: {} });
     const methods = () => heard.map(({ method }) => method);
-    await vi.waitFor(() => expect(methods()).toContain('notifications/resources/updated'), 20_000);
-    await vi.waitFor(() => expect(methods()).toContain('notifications/message'), 20_000);
+    await vi.waitFor(() => expect(methods()).toContain('notifications/resources/updated'), 60_000);
+    await vi.waitFor(() => expect(methods()).toContain('notifications/message'), 60_000);
 
     const stop = new AbortController();
     const cancelled = client.callTool(
@@ -126,7 +126,7 @@ describe.each(['stdio', 'http'])('server-everything over %s', (transport) => {
     );
     cancelled.catch(() => {});
     const steps = () => heard.filter(({ params }) => params?.progressToken === 'other').length;
-    await vi.waitFor(() => expect(steps()).toBeGreaterThan(0), 20_000);
+    await vi.waitFor(() => expect(steps()).toBeGreaterThan(0), 60_000);
     stop.abort();
     await expect(cancelled).rejects.toThrow();
     expect(
@@ -167,7 +167,7 @@ test('a client of revision 2026-07-28 hears of a resource that it listens to, an
       expect(updated?.params?.uri).toBe(uri);
       expect(heard.map(({ method }) => method)).toContain('notifications/message');
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 });
 
