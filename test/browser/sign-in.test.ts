@@ -208,6 +208,18 @@ test('what lets somebody in needs a fresh passkey: a token, shown once, and an i
   await guest.setUp();
   expect(await guest.page.getByRole('banner').textContent()).toContain('Signed in as Katherine');
   expect(await guest.page.getByText('There is no API token.').count()).toBe(1);
+
+  await page.reload();
+  await page.getByLabel('Name of the guest').fill('Nobody');
+  await page.getByRole('button', { name: 'Make an invitation' }).click();
+  const link = await shownOnce(page, 'invitations');
+  await page.reload();
+  expect(await rows(page, 'Invitations')).toEqual([expect.stringContaining('Nobody')]);
+  await confirm(page, 'Take back Nobody', 'Take back');
+  await told(page, 'The invitation of “Nobody” was taken back.');
+  const late = await site.visitor();
+  await late.page.goto(link);
+  await told(late.page, 'was taken back');
 });
 
 async function shownOnce(page: Page, section: string): Promise<string> {

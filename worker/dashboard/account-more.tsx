@@ -1,4 +1,4 @@
-import type { AccountEvent, ApiToken } from '../../schema/account.ts';
+import type { AccountEvent, ApiToken, InvitationList } from '../../schema/account.ts';
 import { Scope } from '../../schema/api.ts';
 import { Entries, Entry, Revoke, Section, ShownOnce } from './account-parts.tsx';
 import { ALARMING, EventSentence } from './event-sentence.tsx';
@@ -70,13 +70,32 @@ export function Tokens({ list, now }: { list: readonly ApiToken[]; now: number }
   );
 }
 
-export function Invitations() {
+export function Invitations({ list, now }: { list: InvitationList['invitations']; now: number }) {
   return (
     <Section
       id="invitations"
       title="Invitations"
       about="A guest gets an account with a registry of its own: you see nothing of theirs, they see nothing of yours."
     >
+      <Entries label="Invitations" empty="No invitation is open.">
+        {list.map(({ id, name, created_at, expires_at }) => (
+          <Entry
+            name={<Foreign>{name}</Foreign>}
+            facts={[
+              <>made {<Moment at={created_at} now={now} />}</>,
+              <>ends {<Moment at={expires_at} now={now} />}</>,
+            ]}
+          >
+            <Revoke
+              path={`/api/v1/invitations/${encodeURIComponent(id)}`}
+              verb="Take back"
+              name={name}
+              ask="Take back the invitation of NAME? Its link ends at once."
+              done="The invitation of NAME was taken back."
+            />
+          </Entry>
+        ))}
+      </Entries>
       <form id="invite" class="row">
         <label for="guest">Name of the guest</label>
         <input id="guest" name="name" required maxlength={100} autocomplete="off" />

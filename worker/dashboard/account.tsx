@@ -3,6 +3,7 @@ import { listApplications } from '../registry/applications.ts';
 import type { Context } from '../registry/context.ts';
 import { listDevices } from '../registry/devices.ts';
 import { listIdentities } from '../registry/identities.ts';
+import { listInvitations } from '../registry/invitations.ts';
 import { listPasskeys } from '../registry/passkeys.ts';
 import { listSessions } from '../registry/sessions.ts';
 import { listTokens } from '../registry/tokens.ts';
@@ -13,16 +14,27 @@ import { type Page, page } from './layout.tsx';
 
 /** Everything that lets somebody into the caller's account, and what happened to it. */
 export async function readAccess(ctx: Context) {
-  const [applications, devices, passkeys, identities, sessions, tokens, events] = await Promise.all([
-    listApplications(ctx),
-    listDevices(ctx),
-    listPasskeys(ctx),
-    listIdentities(ctx),
-    listSessions(ctx),
-    listTokens(ctx),
-    listEvents(ctx),
-  ]);
-  return { ...applications, ...devices, ...passkeys, ...identities, ...sessions, ...tokens, ...events };
+  const [applications, devices, passkeys, identities, sessions, tokens, invitations, events] =
+    await Promise.all([
+      listApplications(ctx),
+      listDevices(ctx),
+      listPasskeys(ctx),
+      listIdentities(ctx),
+      listSessions(ctx),
+      listTokens(ctx),
+      listInvitations(ctx),
+      listEvents(ctx),
+    ]);
+  return {
+    ...applications,
+    ...devices,
+    ...passkeys,
+    ...identities,
+    ...sessions,
+    ...tokens,
+    ...invitations,
+    ...events,
+  };
 }
 type Access = Awaited<ReturnType<typeof readAccess>>;
 
@@ -85,7 +97,7 @@ export function accountPage(props: Props): Page {
             <Identities list={access.identities} issuer={issuer} behindAccess={behindAccess} now={now} />
           )}
           <Tokens list={access.tokens} now={now} />
-          <Invitations />
+          <Invitations list={access.invitations} now={now} />
           <Danger />
           <Events list={access.events} now={now} />
         </div>
