@@ -3,7 +3,7 @@ import { type GraphMapping, type GraphSchema, graphTool, readGraph, type ToolAns
 type Known = GraphSchema | 'none' | 'failed';
 
 /** Calls the tool that tells the graph; rejects for whatever reason. */
-export type AskGraph = (call: { name: string; arguments: Record<string, unknown> }) => Promise<ToolAnswer>;
+type AskGraph = (call: { name: string; arguments: Record<string, unknown> }) => Promise<ToolAnswer>;
 
 export interface Probe {
   /**
