@@ -7,10 +7,9 @@ import { consentPage } from '../dashboard/consent.tsx';
 import { errorPage } from '../dashboard/error.tsx';
 import { showError } from '../dashboard/pages.tsx';
 import { pageHeaders } from '../dashboard/security-headers.ts';
+import { visitor } from '../dashboard/visitor.ts';
 import { type AppEnv, surroundings } from '../deps.ts';
-import { accountName } from '../registry/account.ts';
 import { takeAttempt } from '../registry/attempts.ts';
-import { Context } from '../registry/context.ts';
 import { purgeOAuth } from '../registry/oauth-purge.ts';
 import { StaleRecordError } from '../registry/oauth-records.ts';
 import { answer, ask, DeadEndError, type Decision } from './authorize.ts';
@@ -21,7 +20,7 @@ import { openOAuth } from './oauth-server.ts';
 import { OAuthStore } from './oauth-store.ts';
 import { answerRevocation, answerToken, type TokenRequest } from './oauth-token.ts';
 import { issuerOf, METADATA_PATH, resourceOf } from './resource.ts';
-import { cookieName, requireSameOrigin, sessionClaim } from './session.ts';
+import { cookieName, requireSameOrigin } from './session.ts';
 
 /** The OAuth 2.1 authorization server, at the root of the origin. */
 export const oauth = new Hono<AppEnv>();
@@ -161,19 +160,6 @@ async function tokenRequest(c: Call<AppEnv>): Promise<TokenRequest> {
     contentType: c.req.header('content-type') ?? '',
     authorization: c.req.header('authorization') ?? null,
   };
-}
-
-/** Whose session the browser has, proven; null for nobody's. */
-async function visitor(c: Call<AppEnv>): Promise<{ ctx: Context; account: string } | null> {
-  const claim = await sessionClaim(c.req.raw);
-  if (!claim) return null;
-  const ctx = new Context(surroundings(c), claim);
-  try {
-    return { ctx, account: await accountName(ctx) };
-  } catch (error) {
-    if (error instanceof RegistryError && error.code === 'unauthorized') return null;
-    throw error;
-  }
 }
 
 /** Runs work for a person: what cannot go on ends on our own page, save where the client can be told. */

@@ -48,7 +48,7 @@ export function page(frame: Frame, content: Child): Page {
         <header class="bar">
           <a class="brand" href="/">
             <img src="/assets/icon.svg" alt="" width="28" height="28" />
-            Repertoire
+            <span>Repertoire</span>
           </a>
           {account !== undefined && <Signed account={account} at={at} />}
         </header>

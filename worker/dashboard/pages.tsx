@@ -3,11 +3,9 @@ import { type ErrorCode, RegistryError } from '../../schema/errors.ts';
 import { refusal } from '../api/problem.ts';
 import { returnTo } from '../auth/return-to.ts';
 import { comesFromElsewhere } from '../auth/session.ts';
-import { type AppEnv, callerOf } from '../deps.ts';
+import type { AppEnv } from '../deps.ts';
 import { logged } from '../log.ts';
-import { accountName } from '../registry/account.ts';
 import { showPairing } from '../registry/approval.ts';
-import type { Context } from '../registry/context.ts';
 import { accountPage, readAccess } from './account.tsx';
 import { errorPage } from './error.tsx';
 import { introPage, introText } from './intro.tsx';
@@ -16,6 +14,7 @@ import { loginPage } from './login.tsx';
 import { codePage, pairPage, pairText } from './pair.tsx';
 import { pageHeaders } from './security-headers.ts';
 import { setupPage } from './setup.tsx';
+import { visitor } from './visitor.ts';
 
 /** The pages for people, at the root. They read by the verbs and never write: acts go through `/auth` and `/api/v1`. */
 export const pages = new Hono<AppEnv>();
@@ -102,17 +101,6 @@ function show(c: Call<AppEnv>, content: Page) {
 function showRefusal(c: Call<AppEnv>, error: RegistryError, content: Page) {
   const { status, headers } = refusal(error, c.req.raw);
   return c.html(content, status, { ...Object.fromEntries(headers), ...pageHeaders() });
-}
-
-/** Who is signed in, proven, and what the account is called; null for nobody. */
-async function visitor(c: Call<AppEnv>): Promise<{ ctx: Context; account: string } | null> {
-  try {
-    const ctx = await callerOf(c);
-    return { ctx, account: await accountName(ctx) };
-  } catch (error) {
-    if (error instanceof RegistryError && error.code === 'unauthorized') return null;
-    throw error;
-  }
 }
 
 function signInFirst(c: Call<AppEnv>): Response {

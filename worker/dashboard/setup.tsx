@@ -70,6 +70,7 @@ export function setupPage(): Page {
 export function ShownCodes() {
   return (
     <div class="codes" data-shown="codes">
+      <p class="printed" />
       <ol aria-label="Recovery codes" />
       <div class="buttons">
         <button type="button" class="second" data-copy>

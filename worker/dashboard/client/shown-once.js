@@ -14,7 +14,9 @@ export function showCodes(around, codes) {
       return item;
     }),
   );
-  const text = `Recovery codes of Repertoire at ${location.host}; each works once.\n\n${codes.join('\n')}\n`;
+  const title = `Recovery codes of Repertoire at ${location.host}; each works once.`;
+  the('.printed', place).textContent = title;
+  const text = `${title}\n\n${codes.join('\n')}\n`;
   const told = the('.outcome', place);
   the('[data-copy]', place).onclick = () => copy(text, told);
   the('[data-download]', place).onclick = () => {
