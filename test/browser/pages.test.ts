@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { eq } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -22,7 +21,6 @@ import { browserTests, confirm } from './harness.ts';
 
 const { site, test } = await browserTests({ network: documentHosts });
 const resource = `${site?.url}/mcp`;
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What somebody could call a thing so that a page runs it, or shows something else than it is. */
 const HOSTILE = [
@@ -221,7 +219,7 @@ test('a person without a mouse signs in, connects an application and ends it', a
 /** What axe finds in the page as it stands. */
 async function judge(page: Page): Promise<string[]> {
   const found = new Set<string>();
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   for (const size of [1280, 380]) {
     await page.setViewportSize({ width: size, height: 800 });
     for (const colorScheme of ['light', 'dark'] as const) {
