@@ -43,7 +43,7 @@ export function Passkeys({ list, now }: { list: readonly Passkey[]; now: number 
                 path={path}
                 verb="Remove"
                 name={name}
-                ask="Remove the passkey NAME? Nobody signs in with it any more. Sessions that are open stay open."
+                ask="Remove the passkey NAME? Nobody signs in with it any more, and the other sessions that it opened end."
                 done="The passkey NAME was removed."
               />
             </Entry>

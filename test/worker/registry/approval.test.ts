@@ -128,7 +128,7 @@ describe('wrong codes', () => {
     expect([pairing?.state, pairing?.claimedBy]).toEqual(['pending', null]);
     expect(await registry.db.select().from(codeMisses)).toHaveLength(5);
     expect(await eventsOf(session())).toEqual([['pairing_locked', { name: 'Firefox on Linux' }]]);
-  }, 180_000);
+  }, 900_000);
 
   test('lock the account, not another; each lock is one event', async () => {
     const session = await registry.session();
