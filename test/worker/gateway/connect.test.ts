@@ -207,7 +207,7 @@ describe('a server behind OAuth', () => {
 
     const mixed = await connect(server, { iss: 'https://issuer.example' });
     const refused = await mixed.back();
-    expect(refused.status).toBe(400);
+    expect(refused.status).toBe(503);
     expect(refused.text).toContain('The login of locked did not work');
     expect(server.state.codes).toBe(1);
   });
@@ -317,7 +317,7 @@ describe('a server behind OAuth', () => {
       body: { upstream: 'http://127.0.0.1:9/mcp', credential: { type: 'oauth' } },
     });
     const late = await back();
-    expect(late.status).toBe(400);
+    expect(late.status).toBe(409);
     expect(late.text).toContain('The server locked was changed meanwhile; connect it again.');
     expect(server.state.codes).toBe(0);
   });
