@@ -1,9 +1,6 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { RegistryError } from '../../schema/errors.ts';
 import { requirePublicAddress } from '../registry/server-address.ts';
-
-/** Bytes of one answer, however it comes: a tool's result may carry files, but no isolate holds much more. */
-const ANSWER_BYTES = 16 * 1024 * 1024;
+import { limitedAnswer } from './answer.ts';
 
 /** The platform's `fetch`; on Cloudflare with `global_fetch_strictly_public`, on one machine with public addresses only. */
 export type PlatformFetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -19,13 +16,8 @@ export function createOutbound(fetch: PlatformFetch, { loopback }: { loopback: b
   return async (address, init = {}) => {
     const url = requirePublicAddress(String(address), { loopback });
     const response = await fetch(url.href, { ...init, redirect: 'manual' });
-    if (response.body === null) return response;
-    const body = limited(response.body, url.host);
-    return new Response(body, {
-      status: response.status,
-      statusText: response.statusText,
-      headers: response.headers,
-    });
+    const asked = init.method === 'POST' && typeof init.body === 'string' ? init.body : null;
+    return limitedAnswer(response, { host: url.host, asked });
   };
 }
 
@@ -36,32 +28,4 @@ export function within(ms: number, fetch: FetchLike): FetchLike {
     const signal = init?.signal ? AbortSignal.any([init.signal, late]) : late;
     return fetch(url, { ...init, signal });
   };
-}
-
-/** A transform would do the same, at a third of what all the rest of a request costs in workerd. */
-function limited(body: ReadableStream<Uint8Array>, host: string): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  let taken = 0;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) return controller.close();
-        taken += value.byteLength;
-        if (taken <= ANSWER_BYTES) return controller.enqueue(value);
-        const error = tooLarge(host);
-        void reader.cancel(error).catch(() => undefined);
-        throw error;
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function tooLarge(host: string): RegistryError {
-  return new RegistryError(
-    'unavailable',
-    `${host} answered with more than 16 MiB, so the answer was dropped; ask for less at a time.`,
-  );
 }
