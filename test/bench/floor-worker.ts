@@ -51,6 +51,11 @@ export default {
         for (let n = Number(searchParams.get('n')); n > 0; n--) await client.batch(['select 1'], 'write');
         return new Response();
       }
+      case '/forward': {
+        await client.batch(['select 1'], 'write');
+        const { method, headers } = request;
+        return fetch(String(searchParams.get('to')), { method, headers, body: await request.text() });
+      }
       default:
         return new Response(null, { status: 404 });
     }

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startEverything } from '../worker/gateway/upstreams.ts';
 import { startChild } from './child.ts';
 import type { RegistryOrder, RegistryReady } from './registry.ts';
@@ -7,6 +8,7 @@ import { compare, SIZES } from './riding.ts';
 import { ridingSkills } from './riding-skills.ts';
 import type { Scenario } from './scenario.ts';
 
+const FLOOR = fileURLToPath(new URL('floor-worker.ts', import.meta.url));
 const VERSION = '2025-11-25';
 const SERVER = 'everything';
 
@@ -22,6 +24,12 @@ export const ridingGateway: Scenario = {
       allowLoopback: true,
       accounts: SIZES.map(() => ({})),
     } satisfies RegistryOrder);
+    const bare = await startChild<RegistryReady>('registry.ts', {
+      data: join(folder, 'riding-floor'),
+      entry: FLOOR,
+      allowLoopback: true,
+      accounts: [],
+    } satisfies RegistryOrder);
     const wire = new Wire();
     try {
       const { url, tokens } = registry.ready;
@@ -34,13 +42,16 @@ export const ridingGateway: Scenario = {
         const headers = { authorization: `Bearer ${token}` };
         return [skills, () => wire.ask(`${url}/mcp/${SERVER}`, 'tools/list', headers)] as const;
       });
+      const forward = new URL(`${bare.ready.url}/forward`);
+      forward.searchParams.set('to', upstream.url);
       return await compare({
         host: 'gateway',
         direct: () => wire.ask(upstream.url, 'tools/list', { 'mcp-session-id': session }),
         through: new Map(through),
-        floor: {
-          what: 'ping of /mcp: one round trip to the database',
-          call: () => wire.ask(`${url}/mcp`, 'ping', { authorization: `Bearer ${tokens[0]}` }),
+        ping: () => wire.ask(`${url}/mcp`, 'ping', { authorization: `Bearer ${tokens[0]}` }),
+        least: {
+          what: 'added by a bare Worker: a round trip, passing on',
+          call: () => wire.ask(forward.href, 'tools/list', { 'mcp-session-id': session }),
         },
         rounds: rounds ?? 100,
         say,
@@ -48,6 +59,7 @@ export const ridingGateway: Scenario = {
     } finally {
       wire.close();
       await registry.stop();
+      await bare.stop();
       await upstream.stop();
     }
   },

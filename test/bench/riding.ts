@@ -4,7 +4,7 @@ import { type Row, timed } from './scenario.ts';
 export const SIZES = [0, 20, 200] as const;
 /** What a host may add to the server's own time, with as many skills as the last size. */
 const ADDED_MS = 5;
-const WARM_UP = 30;
+const WARM_UP = 60;
 
 /** One request there and back, read to its last byte. */
 export type Call = () => Promise<unknown>;
@@ -16,29 +16,28 @@ export interface Compared {
   direct: Call;
   /** `tools/list` of the host, by the number of skills. */
   through: ReadonlyMap<number, Call>;
-  /** What getting to the host and back costs by itself. */
-  floor: { what: string; call: Call };
+  /** The host's answer to the emptiest request. */
+  ping: Call;
+  /** `tools/list` through the least that could stand between; null where the ping shows what that costs. */
+  least: { what: string; call: Call } | null;
   rounds: number;
   say: (line: string) => void;
 }
 
 /**
  * Rows of the two calls beside each other, and of what the host adds: each call through it less the direct one right
- * before it. The floor is measured in the same rounds.
+ * before it. All of them are measured in the same rounds.
  */
-export async function compare({ host, direct, through, floor, rounds, say }: Compared): Promise<Row[]> {
-  const series = [...through].map(([skills, call]) => ({
-    skills,
-    call,
-    took: [] as number[],
-    directly: [] as number[],
-  }));
-  const least: number[] = [];
+export async function compare(compared: Compared): Promise<Row[]> {
+  const { host, direct, through, ping, least, rounds, say } = compared;
+  const bare = least && series(least.call);
+  const ours = [...through].map(([skills, call]) => ({ skills, ...series(call) }));
+  const pings: number[] = [];
   for (let round = -WARM_UP; round < rounds; round++) {
     if (round % 50 === 0) say(`riding-${host}: round ${round} of ${rounds}`);
-    const empty = await timed(floor.call);
-    if (round >= 0) least.push(empty);
-    for (const { call, took, directly } of series) {
+    const empty = await timed(ping);
+    if (round >= 0) pings.push(empty);
+    for (const { call, took, directly } of bare ? [bare, ...ours] : ours) {
       const without = await timed(direct);
       const within = await timed(call);
       if (round < 0) continue;
@@ -46,13 +45,30 @@ export async function compare({ host, direct, through, floor, rounds, say }: Com
       took.push(within);
     }
   }
-  return series.flatMap(({ skills, took, directly }): Row[] => {
-    const name = `tools/list, ${host}, ${skills} skills`;
-    const added = took.map((ms, index) => ms - (directly[index] ?? 0));
-    const row: Row = { name: `${name}: added`, ms: added, beside: { what: floor.what, ms: least } };
-    return [
-      { name, ms: took, beside: { what: 'direct', ms: directly } },
-      skills === SIZES.at(-1) ? { ...row, bar: { p50: ADDED_MS } } : row,
-    ];
-  });
+  const floor = bare ? { what: least.what, ms: added(bare) } : { what: 'ping', ms: pings };
+  return [
+    { name: `ping, ${host}`, ms: pings, beside: null },
+    ...ours.flatMap(({ skills, ...each }): Row[] => {
+      const name = `tools/list, ${host}, ${skills} skills`;
+      const row: Row = { name: `${name}: added`, ms: added(each), beside: floor };
+      return [
+        { name, ms: each.took, beside: { what: 'direct', ms: each.directly } },
+        skills === SIZES.at(-1) ? { ...row, bar: { p50: ADDED_MS } } : row,
+      ];
+    }),
+  ];
+}
+
+interface Series {
+  call: Call;
+  took: number[];
+  directly: number[];
+}
+
+function series(call: Call): Series {
+  return { call, took: [], directly: [] };
+}
+
+function added({ took, directly }: Series): number[] {
+  return took.map((ms, index) => ms - (directly[index] ?? 0));
 }
