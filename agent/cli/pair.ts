@@ -8,6 +8,7 @@ import { type PairingCode, pair } from '../pairing.ts';
 import { forgetDevice, readCondition, readDevice } from '../state.ts';
 import { type Cli, command, examples, parseUrl, withJson } from './cli.ts';
 import { CommandFailed, WrongUsage } from './failure.ts';
+import { qrCode } from './qr-code.ts';
 import { openSession, readTokenFile } from './session.ts';
 
 interface PairFlags {
@@ -72,7 +73,7 @@ async function pairDevice(
   }
 }
 
-function showCode({ output }: Cli, { code, link, fingerprint, expires_in }: PairingCode): void {
+function showCode({ environment, output }: Cli, { code, link, fingerprint, expires_in }: PairingCode): void {
   const { bold } = output.style;
   output.note('Approve this computer:');
   output.note('');
@@ -80,6 +81,8 @@ function showCode({ output }: Cli, { code, link, fingerprint, expires_in }: Pair
   output.note(`  Link         ${link}`);
   output.note(`  Fingerprint  ${bold(fingerprint)}`);
   output.note('');
+  const qr = environment.stderr.isTTY ? qrCode(link) : null;
+  if (qr !== null) output.note(`${qr}\n`);
   output.note('The side that approves shows the same four words; if they differ, deny it.');
   output.note(`Without a browser: repertoire approve ${code} --token-file owner.json`);
   output.note(`Waiting for approval, at most ${Math.round(expires_in / 60)} minutes. Ctrl-C stops.`);
