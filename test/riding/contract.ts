@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GRAPH, type GraphServer, startGraphServer } from './graph-server.ts';
+import { CODE_GRAPH, FIND_PAPERS } from './guide-skills.ts';
 
 interface Setup {
   /** Streamable HTTP address of the server behind. */
@@ -23,36 +24,6 @@ export interface Host {
     notices: (() => string[]) | null;
   }>;
 }
-
-const FIND_PAPERS = `---
-name: find_papers
-description: "TRIGGER when the user asks to find / list / filter papers by
-  author, year, or topic. SKIP for citation-graph traversal (that's a plain
-  cypher_query MATCH on the CITES edge)."
-references_tools: [cypher_query]
-applies_when:
-  graph_has_node_type: [Paper]
----
-
-# Finding papers
-
-Papers carry \`title\`, \`year\`, \`venue\`, and an \`author\` list...
-`;
-
-const CODE_GRAPH = `---
-name: code_graph_analysis
-description: "TRIGGER for any structural question about a codebase — what
-  calls / defines / extends / imports X... Map structure with the graph FIRST
-  (graph_overview → cypher_query → explore), then drop to grep/read_source
-  only to confirm a detail. Never grep to discover what the graph encodes."
-references_tools: [cypher_query, graph_overview, explore, grep, read_source]
-applies_when:
-  graph_has_node_type: [Function, Class]
----
-
-# Code-graph analysis: the sequencing strategy
-...
-`;
 
 const CODE = { Function: ['name'], Class: ['name'] };
 const PAPERS = { Paper: ['title', 'year'] };
