@@ -55,7 +55,8 @@ export function parseMapping(
     version: '1.2',
     schema: 'core',
     strict: true,
-    uniqueKeys: true,
+    // The library compares each key with all before it; refuseKeys finds what repeats.
+    uniqueKeys: false,
     stringKeys: true,
     merge: false,
     prettyErrors: false,
@@ -161,7 +162,8 @@ function inspectTokens(source: string, refuse: Refuse): boolean {
       lineStart = false;
     }
     offset += token.length;
-    column = offset - (source.lastIndexOf('\n', offset - 1) + 1);
+    const lineBreak = token.lastIndexOf('\n');
+    column = lineBreak < 0 ? column + token.length : token.length - lineBreak - 1;
   }
   if (alias === null) return parseable;
   if (anchored) refuse(alias, 'repeats an anchored value with a YAML alias; write the value out');
@@ -169,12 +171,18 @@ function inspectTokens(source: string, refuse: Refuse): boolean {
 }
 
 function refuseKeys(document: Document.Parsed, refuse: Refuse): void {
-  const [error] = document.errors;
-  if (error?.code === 'DUPLICATE_KEY') refuse(error.pos[0], 'repeats a key; keep one of them');
+  // Behind an error the parser only guesses what is a key.
+  const known = document.errors[0]?.pos[0] ?? Number.POSITIVE_INFINITY;
   visit(document, {
-    Pair(_, pair) {
-      if (isScalar(pair.key) && pair.key.value === '__proto__') {
-        refuse(pair.key.range?.[0] ?? 0, 'has the key `__proto__`, which is not accepted; remove it');
+    Map(_, map) {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        const at = key.range?.[0] ?? 0;
+        if (key.value === '__proto__')
+          refuse(at, 'has the key `__proto__`, which is not accepted; remove it');
+        if (seen.has(key.value) && at <= known) refuse(at, 'repeats a key; keep one of them');
+        seen.add(key.value);
       }
     },
   });
