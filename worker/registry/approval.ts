@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lte, ne, or, sql } from 'drizzle-orm';
+import { and, count, eq, gt, isNull, lte, ne, or, sql } from 'drizzle-orm';
 import type { PairingRequest } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { fingerprintWords } from '../../schema/fingerprint.ts';
@@ -83,19 +83,28 @@ async function openCode(ctx: Context, typed: string): Promise<Pairing> {
     .replaceAll(/[^A-Z]/g, '')
     .slice(0, 20);
   const code = `${letters.slice(0, 4)}-${letters.slice(4)}`;
-  // Who may not approve must not be able to lock those who may, nor to claim what they would open.
-  const { accountId, type, id, name } = await ctx.enter();
-  ctx.require('devices:write');
   const now = ctx.now();
+  const since = now - MISS_WINDOW_MS;
+  const [[before]] = await ctx.batch([
+    ctx.db
+      .select({ n: count() })
+      .from(codeMisses)
+      .where(and(eq(codeMisses.accountId, ctx.account), gt(codeMisses.at, since))),
+  ]);
+  const { accountId, type, id, name } = ctx.actor;
+  // Who may not approve must not be able to lock those who may, nor to claim what they would open.
+  ctx.require('devices:write');
+  // Most guesses are made at a lock that holds: each costs this read.
+  if (before && before.n >= MISSES) throw locked();
   const caller = `${type}:${id}`;
   const waits = and(eq(pairings.userCode, code), gt(pairings.expiresAt, now), ne(pairings.state, 'used'));
   const mine = and(waits, or(isNull(pairings.accountId), eq(pairings.accountId, accountId)));
-  const window = and(eq(codeMisses.accountId, accountId), gt(codeMisses.at, now - MISS_WINDOW_MS));
+  const window = and(eq(codeMisses.accountId, accountId), gt(codeMisses.at, since));
   const missed = sql`(select count(*) from ${codeMisses} where ${window})`;
   const missing = sql`not exists (select 1 from ${pairings} where ${mine})`;
   // A miss is written where it is counted, or of many guesses at once each would be among the first five.
   const [, [counted], , [pairing]] = await ctx.write([
-    ctx.db.delete(codeMisses).where(lte(codeMisses.at, now - MISS_WINDOW_MS)),
+    ctx.db.delete(codeMisses).where(lte(codeMisses.at, since)),
     ctx.db.select({ n: sql<number>`${missed}` }).from(sql`(select 1)`),
     ctx.db
       .update(pairings)
@@ -113,15 +122,7 @@ async function openCode(ctx: Context, typed: string): Promise<Pairing> {
       .insert(codeMisses)
       .select(sql`select ${accountId}, ${now} where ${missed} < ${MISSES} and ${missing}`),
   ]);
-  if (counted && counted.n >= MISSES) {
-    throw new RegistryError(
-      'rate_limited',
-      'Five wrong pairing codes in ten minutes: approving is locked for a while; start pairing again later.',
-      {
-        retry_after_s: MISS_WINDOW_MS / 1000,
-      },
-    );
-  }
+  if (counted && counted.n >= MISSES) throw locked();
   if (!pairing) {
     throw new RegistryError(
       'not_found',
@@ -141,6 +142,14 @@ async function openCode(ctx: Context, typed: string): Promise<Pairing> {
     );
   }
   return pairing;
+}
+
+function locked(): RegistryError {
+  return new RegistryError(
+    'rate_limited',
+    'Five wrong pairing codes in ten minutes: approving is locked for a while; start pairing again later.',
+    { retry_after_s: MISS_WINDOW_MS / 1000 },
+  );
 }
 
 function settled(state: Pairing['state']): RegistryError {

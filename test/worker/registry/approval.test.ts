@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { RegistryError } from '../../../schema/errors.ts';
 import { codeMisses, devices, pairings } from '../../../worker/db/tables.ts';
 import { listEvents } from '../../../worker/registry/account-events.ts';
@@ -128,7 +128,32 @@ describe('wrong codes', () => {
     expect([pairing?.state, pairing?.claimedBy]).toEqual(['pending', null]);
     expect(await registry.db.select().from(codeMisses)).toHaveLength(5);
     expect(await eventsOf(session())).toEqual([['pairing_locked', { name: 'Firefox on Linux' }]]);
-  }, 900_000);
+  }, 300_000);
+
+  test('at a lock that holds cost one read each, and write nothing', async () => {
+    const session = await registry.session();
+    const { userCode } = await start();
+    for (let i = 0; i < 5; i++) await codeOf(showPairing(session(), guess(i)));
+    const batches = vi.spyOn(registry.client, 'batch');
+    for (const act of [showPairing, approvePairing, denyPairing]) {
+      for (const code of [guess(6), userCode])
+        expect(await codeOf(act(session(), code))).toBe('rate_limited');
+    }
+    expect(batches).toHaveBeenCalledTimes(6);
+    const run = batches.mock.calls.flatMap(([statements]) =>
+      statements.map((statement) =>
+        typeof statement === 'object' && 'sql' in statement ? statement.sql : '',
+      ),
+    );
+    expect(run.filter((text) => !text.startsWith('select'))).toEqual([]);
+  });
+
+  test('a lock says nothing to who may not approve', async () => {
+    for (let i = 0; i < 5; i++) await codeOf(showPairing(await registry.ctx(), guess(i)));
+    expect(await codeOf(showPairing(await registry.ctx(['skills:write']), guess(6)))).toBe(
+      'insufficient_scope',
+    );
+  });
 
   test('lock the account, not another; each lock is one event', async () => {
     const session = await registry.session();
