@@ -1,9 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  type ClientCapabilities,
-  type Implementation,
   isJSONRPCRequest,
   type JSONRPCMessage,
   type JSONRPCRequest,
@@ -17,12 +13,12 @@ import { visible } from '../../schema/visible.ts';
 import { callerReader } from '../bridge/caller.ts';
 import { sentence } from '../cli/failure.ts';
 import type { StateFiles } from '../state.ts';
+import { callerOf } from './caller.ts';
 import { openProject } from './project.ts';
 import { reachServer } from './reach.ts';
 import { createReport } from './report.ts';
 import { type Session, startSession } from './session.ts';
 import { toolsWriter } from './tools-line.ts';
-import type { Caller, Era } from './upstream.ts';
 
 export interface ServeOptions {
   /** Path of the manifest, seen from `cwd`. */
@@ -161,22 +157,6 @@ function observe(
     onClose();
   };
   return outer;
-}
-
-/** Who opened: `initialize` says it in its parameters, and each request of the newer revision in its envelope. */
-function callerOf(opening: JSONRPCRequest | null, era: Era, version: string): Caller {
-  const params = opening?.params ?? {};
-  const meta = params._meta ?? {};
-  const [info, capabilities] =
-    era === 'modern'
-      ? [meta[CLIENT_INFO_META_KEY], meta[CLIENT_CAPABILITIES_META_KEY]]
-      : [params.clientInfo, params.capabilities];
-  return {
-    era,
-    info: (info ?? { name: 'repertoire', version }) as Implementation,
-    capabilities: (capabilities ?? {}) as ClientCapabilities,
-    version: typeof params.protocolVersion === 'string' ? params.protocolVersion : undefined,
-  };
 }
 
 function resourcesOf({ params }: JSONRPCRequest): string[] {

@@ -12,19 +12,20 @@ import {
 import type { ClientRow } from '../../schema/clients.ts';
 import { composeInstructions, isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
 import { StartError } from '../../schema/riding/diagnostic.ts';
-import { asksGraph } from '../../schema/riding/gate.ts';
-import { mayChangeGraph, type ToolAnswer } from '../../schema/riding/graph.ts';
 import { paramHeaders } from '../../schema/riding/param-headers.ts';
 import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
 import { sentence } from '../cli/failure.ts';
+import type { Caller } from './caller.ts';
+import { LEGACY, MODERN } from './era.ts';
 import { callLoader } from './loader.ts';
-import { createProbe } from './probe.ts';
 import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';
 import { type Asked, passOn } from './relay.ts';
 import type { Report } from './report.ts';
-import { bannerOf, keepRidden, setTeller, takeView, type View } from './rider.ts';
-import { type Caller, Upstream, UpstreamGone } from './upstream.ts';
+import { bannerOf, keepRidden, type View } from './rider.ts';
+import { Upstream } from './upstream.ts';
+import { UpstreamGone } from './upstream-error.ts';
+import { keepViews } from './views.ts';
 import { watchSkills } from './watch.ts';
 
 export interface SessionOptions {
@@ -51,8 +52,6 @@ export interface Session {
 
 type Params = Record<string, unknown>;
 
-const MODERN = '2026-07-28';
-const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 const NO_CACHE = { ttlMs: 0, cacheScope: 'private' };
 
 /**
@@ -72,21 +71,9 @@ export async function startSession(options: SessionOptions): Promise<Session> {
 
   const upstream = new Upstream({ name, reach, caller, said, log, onNotification: heard, onRequest: wanted });
   signal.addEventListener('abort', () => void upstream.close(), { once: true });
-  const probe =
-    manifest.graph &&
-    createProbe(
-      manifest.graph,
-      (params, timeout) =>
-        upstream.request({ method: 'tools/call', params }, { timeout }) as Promise<ToolAnswer>,
-    );
-  const setOf = setTeller();
   const ridden = keepRidden();
-  let latest: View | null = null;
-  let turns = 0;
-  let announced: { turn: number; set: string } | null = null;
+  const views = keepViews({ project, upstream, upstreamTools, report, tell, signal });
   let closing: Promise<void> | undefined;
-  let rereading = false;
-  let reread = false;
 
   const greeting = await upstream.greet();
   const { capabilities } = greeting;
@@ -143,7 +130,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   };
   // Without a handshake, there is nothing that the client could have missed.
   if (modern) early = null;
-  const watcher = watchSkills(project.watched, () => void look().catch(() => undefined));
+  const watcher = watchSkills(project.watched, () => void views.look().catch(() => undefined));
   server.onclose = () => void close();
   return {
     server,
@@ -156,7 +143,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   /** What the manifest changes has to be there when we start; later it may come and go. */
   async function firstLook(): Promise<View> {
     try {
-      const view = await look();
+      const view = await views.look();
       const wrong = view.diagnostics.find(
         ({ code, tool }) =>
           code === 'unmatched-override' && manifest.tools.some((override) => override.tool === tool),
@@ -224,7 +211,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
 
   async function listTools(): Promise<Result> {
     const { entries, rest } = await upstreamTools();
-    const view = await look(entries);
+    const view = await views.look(entries);
     const { tools, diagnostics } = ridden(view, project, client());
     report('descriptions', diagnostics);
     return { ...rest, ...(modern && NO_CACHE), tools };
@@ -235,8 +222,9 @@ export async function startSession(options: SessionOptions): Promise<Session> {
     const asked = params?.name;
     // What is no call that could be ours is the server's to refuse.
     if (typeof asked !== 'string') return forward(request, context);
-    const known = latest?.facts.tools.has(asked) ? latest : await look();
-    if (asked === known.loader) return callLoader((await look()).active, params?.arguments);
+    const last = views.latest();
+    const known = last?.facts.tools.has(asked) ? last : await views.look();
+    if (asked === known.loader) return callLoader((await views.look()).active, params?.arguments);
     const own = known.upstreamNames.get(asked);
     if (own === undefined && known.served.has(asked)) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool named ${asked}.`);
@@ -247,24 +235,15 @@ export async function startSession(options: SessionOptions): Promise<Session> {
       const result = await forward(call, context, paramHeaders(inputSchema, params?.arguments));
       if (asked !== manifest.overviewTool || !isBareCall(params?.arguments as Params | undefined))
         return result;
-      const banner = bannerOf(await look(), project);
+      const banner = bannerOf(await views.look(), project);
       return prefixOverview(result as CallToolResult, { banner, prefix: manifest.overviewPrefix });
     } finally {
-      changedBy({ own: own ?? asked, shown: asked }, known);
+      views.changedBy({ own: own ?? asked, shown: asked }, known);
     }
   }
 
-  /** A call that may have changed the graph may have changed which skills are active. */
-  function changedBy(tool: { own: string; shown: string }, { tools, winners }: View): void {
-    if (!probe || !manifest.graph) return;
-    const { annotations } = tools.find(({ name }) => name === tool.shown) ?? {};
-    if (!mayChangeGraph(manifest.graph, { name: tool.own, ...(annotations && { annotations }) })) return;
-    probe.changed();
-    if (asksGraph(winners.map(({ skill }) => skill))) void look().catch(() => undefined);
-  }
-
   async function listAllPrompts(): Promise<Result> {
-    const [{ entries, rest }, view] = await Promise.all([upstreamPrompts(), look()]);
+    const [{ entries, rest }, view] = await Promise.all([upstreamPrompts(), views.look()]);
     const taken = new Set(entries.map((prompt) => prompt.name));
     const skills = listPrompts(view.active).filter((prompt) => !taken.has(prompt.name));
     return { ...rest, ...(modern && NO_CACHE), prompts: [...entries, ...skills] };
@@ -274,7 +253,7 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   async function getOnePrompt(request: Asked, context: ServerContext): Promise<Result> {
     const asked = request.params?.name;
     if (typeof asked !== 'string') return forward(request, context);
-    const [{ entries }, view] = await Promise.all([upstreamPrompts(), look()]);
+    const [{ entries }, view] = await Promise.all([upstreamPrompts(), views.look()]);
     if (entries.some((prompt) => prompt.name === asked)) return forward(request, context);
     const found = getPrompt(view.active, asked);
     if ('error' in found) throw new ProtocolError(found.error.code, found.error.message);
@@ -291,39 +270,10 @@ export async function startSession(options: SessionOptions): Promise<Session> {
       : { entries: [], rest: {} };
   }
 
-  /** Judges everything anew, and says so when another set of skills is active than was last announced. */
-  async function look(tools?: readonly Tool[], { toolsChanged = false } = {}): Promise<View> {
-    const turn = ++turns;
-    const view = await takeView(project, tools ?? (await upstreamTools()).entries, probe);
-    report('skills', view.diagnostics);
-    const set = await setOf(view);
-    // One that began earlier and ended later knows less.
-    const outdated = announced !== null && announced.turn > turn;
-    const changed = !outdated && announced !== null && announced.set !== set;
-    if (!outdated) {
-      latest = view;
-      announced = { turn, set };
-    }
-    if (toolsChanged || changed) tell({ method: 'notifications/tools/list_changed' });
-    if (changed) tell({ method: 'notifications/prompts/list_changed' });
-    return view;
-  }
-
   function heard(notification: Asked): void {
     if (notification.method === 'notifications/message' && modern && !levelAsked) return;
-    if (notification.method !== 'notifications/tools/list_changed') tell(notification);
-    else if (rereading) reread = true;
-    else void readAgain(notification);
-  }
-
-  /** A server that says a thousand times that its tools have changed is asked once more, not a thousand times. */
-  async function readAgain(notification: Asked): Promise<void> {
-    rereading = true;
-    do {
-      reread = false;
-      await look(undefined, { toolsChanged: true }).catch(() => tell(notification));
-    } while (reread && !signal.aborted);
-    rereading = false;
+    if (notification.method === 'notifications/tools/list_changed') views.readAgain(notification);
+    else tell(notification);
   }
 
   function tell(notification: Asked): void {

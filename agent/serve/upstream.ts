@@ -1,29 +1,17 @@
 import {
-  Client,
-  type ClientCapabilities,
+  type Client,
   type Implementation,
-  LOG_LEVEL_META_KEY,
   type McpSubscription,
-  ProtocolError,
-  ProtocolErrorCode,
   type Result,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
   type ServerCapabilities,
   StreamableHTTPClientTransport,
   type Tool,
-  type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
-import type { Reach } from './reach.ts';
-import { type Asked, brokeOff, type PassOptions, passOn } from './relay.ts';
-
-/** Newest first; what a client of another revision asks for is tried before them. */
-const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
-const MODERN = '2026-07-28';
-
-/** For a server that says nothing at all to a question of the newer revision. */
-const PROBE_MS = 3_000;
+import { type DialOptions, dial } from './dial.ts';
+import { dialectOf, isModern, MODERN } from './era.ts';
+import { everyPage } from './lists.ts';
+import { type Asked, type PassOptions, passOn } from './relay.ts';
+import { forgotten, notAnswered, UpstreamGone } from './upstream-error.ts';
 
 /** For a server that is told that its session is over. */
 const GOODBYE_MS = 1_000;
@@ -31,34 +19,7 @@ const GOODBYE_MS = 1_000;
 /** For a page of a list, which nobody waits for as they do for a call. */
 const LIST_MS = 60_000;
 
-/** A list that goes on longer than this never ends. */
-const MOST_PAGES = 64;
-const MOST_ENTRIES = 10_000;
 const MOST_WORDS = 8;
-
-export type Era = 'legacy' | 'modern';
-
-/** The program that is served: the server is told of it as if nothing stood between. */
-export interface Caller {
-  era: Era;
-  info: Implementation;
-  capabilities: ClientCapabilities;
-  /** Protocol revision that it asked for. */
-  version?: string | undefined;
-}
-
-export interface UpstreamOptions {
-  /** For a person. */
-  name: string;
-  reach: Reach;
-  caller: Caller;
-  /** A line that the server's program wrote for people. */
-  said: (line: string) => void;
-  /** One sentence about the connection. */
-  log: (sentence: string) => void;
-  onNotification: (notification: Asked) => void;
-  onRequest: (request: Asked, signal: AbortSignal) => Promise<Result>;
-}
 
 /** What the server says about itself. */
 export interface Greeting {
@@ -68,18 +29,13 @@ export interface Greeting {
   version: string;
 }
 
-/** The server could not be spoken to. The message is one sentence. */
-export class UpstreamGone extends Error {
-  override readonly name = 'UpstreamGone';
-}
-
 /**
  * The server behind us. It is started with `greet`, and once more with the next request when it has ended or forgotten the
  * session; the log level and the subscriptions are then told again. A request that was under way when it ended fails: it
  * may have been done.
  */
 export class Upstream {
-  readonly #options: UpstreamOptions;
+  readonly #options: DialOptions;
   #client: Promise<Client> | null = null;
   #opening: Client | null = null;
   readonly #noted = new Set<string>();
@@ -87,7 +43,7 @@ export class Upstream {
   #level: string | null = null;
   readonly #followed = new Map<string, McpSubscription | null>();
 
-  constructor(options: UpstreamOptions) {
+  constructor(options: DialOptions) {
     this.#options = options;
   }
 
@@ -107,7 +63,7 @@ export class Upstream {
     const client = await this.#connected();
     const own = ownMeaning(client, asked);
     if (own) return own(this);
-    const told = this.#level !== null && isModern(client) ? withLevel(asked, this.#level) : asked;
+    const told = this.#level === null ? asked : dialectOf(client).withLevel(asked, this.#level);
     const how = { ...options, asksInResult: this.#options.caller.era === 'modern' };
     try {
       const result = await passOn(told, client, how);
@@ -124,37 +80,16 @@ export class Upstream {
   }
 
   /** Every page of a list, in one; the other keys are those of the first page. */
-  async list<Entry>(
+  list<Entry>(
     method: string,
     key: string,
     options: PassOptions = {},
   ): Promise<{ entries: Entry[]; rest: Record<string, unknown> }> {
-    const entries: Entry[] = [];
-    let rest: Record<string, unknown> | undefined;
-    let cursor: unknown;
-    for (let page = 0; page < MOST_PAGES && entries.length < MOST_ENTRIES; page++) {
-      const params = cursor === undefined ? {} : { params: { cursor } };
-      const {
-        [key]: found,
-        nextCursor,
-        ...others
-      } = await this.request({ method, ...params }, { timeout: LIST_MS, ...options });
-      rest ??= others;
-      for (const each of Array.isArray(found) ? found : []) {
-        if (entries.length >= MOST_ENTRIES) break;
-        const entry = named(each);
-        if (entry) entries.push(entry as Entry);
-        else this.#note(`an entry without a name in the answer to ${method} is left out.`);
-      }
-      const last = nextCursor === undefined || nextCursor === null;
-      if (last && entries.length < MOST_ENTRIES) return { entries, rest };
-      if (last || nextCursor === cursor) break;
-      cursor = nextCursor;
-    }
-    this.#note(
-      `the answer to ${method} goes on and on; what comes after its first ${entries.length} entries is left out.`,
+    return everyPage<Entry>(
+      { method, key },
+      (page) => this.request(page, { timeout: LIST_MS, ...options }),
+      (words) => this.#note(words),
     );
-    return { entries, rest: rest ?? {} };
   }
 
   /** Its tools, or none when it says that it has none. */
@@ -175,8 +110,7 @@ export class Upstream {
     if (level === this.#level) return {};
     this.#level = level;
     const client = await this.#connected();
-    if (isModern(client) || !client.getServerCapabilities()?.logging) return {};
-    return passOn({ method: 'logging/setLevel', params: { level } }, client);
+    return dialectOf(client).setLevel(client, level);
   }
 
   /** Subscribes to a resource, in the way of the server's own revision. */
@@ -184,7 +118,8 @@ export class Upstream {
     if (this.#followed.has(uri)) return {};
     const client = await this.#connected();
     this.#followed.set(uri, null);
-    return this.#follow(client, uri);
+    await this.#follow(client, uri);
+    return {};
   }
 
   async unfollow(uri: string): Promise<Result> {
@@ -206,10 +141,9 @@ export class Upstream {
     await client?.close();
   }
 
-  async #follow(client: Client, uri: string): Promise<Result> {
-    if (!isModern(client)) return passOn({ method: 'resources/subscribe', params: { uri } }, client);
-    this.#followed.set(uri, await client.listen({ resourceSubscriptions: [uri] }));
-    return {};
+  async #follow(client: Client, uri: string): Promise<void> {
+    const subscription = await dialectOf(client).follow(client, uri);
+    if (subscription) this.#followed.set(uri, subscription);
   }
 
   #connected(): Promise<Client> {
@@ -222,51 +156,20 @@ export class Upstream {
   }
 
   async #connect(): Promise<Client> {
-    const { caller, name, reach } = this.#options;
-    // The revision of the client first, so that as little as possible has to be told in other words.
-    const [first, second]: VersionNegotiationMode[] =
-      caller.era === 'modern' ? ['auto', 'legacy'] : ['legacy', { pin: MODERN }];
-    let client: Client;
-    try {
-      client = await this.#open(first as VersionNegotiationMode);
-    } catch (error) {
-      if (this.#closed || !refusesRevision(error)) throw unreachable(name, reach, error);
-      client = await this.#open(second as VersionNegotiationMode).catch(() => {
-        throw unreachable(name, reach, error);
-      });
-    }
-    await this.#resume(client);
-    return client;
-  }
-
-  async #open(mode: VersionNegotiationMode): Promise<Client> {
-    const { caller, name, reach, said, log } = this.#options;
-    const { version } = caller;
-    const client = new Client(caller.info, {
-      capabilities: caller.era === 'legacy' ? caller.capabilities : {},
-      versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
-      supportedProtocolVersions: [
-        MODERN,
-        ...(version !== undefined && LEGACY.includes(version) ? [version] : []),
-        ...LEGACY.filter((each) => each !== version),
-      ],
+    const { log, name } = this.#options;
+    const client = await dial(this.#options, {
+      opening: (opening) => {
+        this.#opening = opening;
+      },
+      closed: () => this.#closed,
+      onError: ({ message }) => this.#note(message.split('\n')[0] as string),
+      onClose: () => {
+        if (this.#closed) return;
+        this.#client = null;
+        log(`${name} has ended; the next request starts it again.`);
+      },
     });
-    client.removeNotificationHandler('notifications/progress');
-    client.fallbackNotificationHandler = async (notification) => this.#options.onNotification(notification);
-    client.fallbackRequestHandler = async (request, { mcpReq: { signal } }) =>
-      (await this.#options.onRequest(request, signal)) as never;
-    this.#opening = client;
-    try {
-      await client.connect(reach.open(said), { timeout: 60_000 });
-    } finally {
-      this.#opening = null;
-    }
-    client.onerror = ({ message }) => this.#note(message.split('\n')[0] as string);
-    client.onclose = () => {
-      if (this.#closed) return;
-      this.#client = null;
-      log(`${name} has ended; the next request starts it again.`);
-    };
+    await this.#resume(client);
     return client;
   }
 
@@ -280,29 +183,9 @@ export class Upstream {
 
   /** What the session before knew, and what a server of the newer revision tells only to those who listen. */
   async #resume(client: Client): Promise<void> {
-    const { caller, log, name, onRequest } = this.#options;
-    if (isModern(client)) {
-      const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
-      const filter = {
-        ...(tools?.listChanged && { toolsListChanged: true }),
-        ...(prompts?.listChanged && { promptsListChanged: true }),
-        ...(resources?.listChanged && { resourcesListChanged: true }),
-      };
-      if (Object.keys(filter).length > 0) {
-        await client.listen(filter).catch(() => log(`${name} does not tell when its lists change.`));
-      }
-      // Asked for in a result by this server, and in a request by the client's revision.
-      if (caller.era === 'legacy') {
-        const { elicitation, sampling, roots } = caller.capabilities;
-        const ask = (request: Asked, { mcpReq }: { mcpReq: { signal: AbortSignal } }) =>
-          onRequest(request, mcpReq.signal) as never;
-        if (elicitation) client.setRequestHandler('elicitation/create', ask);
-        if (sampling) client.setRequestHandler('sampling/createMessage', ask);
-        if (roots) client.setRequestHandler('roots/list', ask);
-      }
-    } else if (this.#level !== null && client.getServerCapabilities()?.logging) {
-      await passOn({ method: 'logging/setLevel', params: { level: this.#level } }, client).catch(() => {});
-    }
+    const dialect = dialectOf(client);
+    await dialect.listen(client, this.#options);
+    if (this.#level !== null) await dialect.setLevel(client, this.#level).catch(() => {});
     for (const uri of this.#followed.keys()) await this.#follow(client, uri).catch(() => {});
   }
 
@@ -322,29 +205,8 @@ export class Upstream {
 
   #judge(error: unknown): unknown {
     const { name, reach } = this.#options;
-    if (error instanceof ProtocolError) return error;
-    if (brokeOff(error)) {
-      return new UpstreamGone(
-        `${name} ended before it answered, so it is not known whether this was done; the next request starts it again.`,
-      );
-    }
-    if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
-      return new UpstreamGone(`${name} did not answer in time.`, { cause: error });
-    }
-    if (error instanceof SdkError && !(error instanceof SdkHttpError)) {
-      const [line] = error.message.split('\n');
-      return new UpstreamGone(`${name} gave an answer that cannot be passed on: ${line}`);
-    }
-    return unreachable(name, reach, error);
+    return notAnswered(name, reach, error);
   }
-}
-
-/** An entry of a list as something that can be shown; null for what cannot be called or asked for by anybody. */
-function named(entry: unknown): object | null {
-  if (typeof entry !== 'object' || entry === null) return null;
-  const { name, description, ...others } = entry as Record<string, unknown>;
-  if (typeof name !== 'string') return null;
-  return description === undefined || typeof description === 'string' ? entry : { name, ...others };
 }
 
 /** Requests of the older revisions that are made otherwise in the newer one. */
@@ -359,46 +221,4 @@ function ownMeaning(
   if (!isModern(client) || typeof uri !== 'string') return null;
   if (method === 'resources/subscribe') return (upstream) => upstream.follow(uri);
   return method === 'resources/unsubscribe' ? (upstream) => upstream.unfollow(uri) : null;
-}
-
-function isModern(client: Client): boolean {
-  return client.getProtocolEra() === 'modern';
-}
-
-function withLevel(asked: Asked, level: string): Asked {
-  const meta = asked.params?._meta as Record<string, unknown> | undefined;
-  return { ...asked, params: { ...asked.params, _meta: { [LOG_LEVEL_META_KEY]: level, ...meta } } };
-}
-
-/** The server lost the session: nothing was done, and a new one may be opened. */
-function forgotten(error: unknown): boolean {
-  return error instanceof SdkHttpError && error.data.status === 404;
-}
-
-/** The server speaks, but not this revision. */
-function refusesRevision(error: unknown): boolean {
-  if (error instanceof ProtocolError) {
-    return [ProtocolErrorCode.UnsupportedProtocolVersion, ProtocolErrorCode.MethodNotFound].includes(
-      error.code,
-    );
-  }
-  if (error instanceof SdkHttpError) return [400, 404, 405, 415].includes(error.data.status ?? 0);
-  return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
-}
-
-function unreachable(name: string, { label }: Reach, error: unknown): UpstreamGone {
-  const { code, cause, message } = error as NodeJS.ErrnoException;
-  const why =
-    code === 'ENOENT'
-      ? 'there is no such program'
-      : code === 'EACCES'
-        ? 'it may not be run'
-        : error instanceof SdkHttpError
-          ? `it answered with HTTP ${error.data.status}`
-          : brokeOff(error)
-            ? 'it ended before it answered'
-            : String((cause as Error | undefined)?.message ?? message)
-                .split('\n', 1)[0]
-                ?.replace(/\.$/, '');
-  return new UpstreamGone(`${name} (${label}) cannot be reached: ${why}.`, { cause: error });
 }
