@@ -2,8 +2,9 @@ import { generateKeyPair } from 'jose';
 import { expect, test } from 'vitest';
 import { accountEvents, identities, sessions } from '../../../worker/db/tables.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
+import { Browser } from './browser.ts';
 import { type Forgery, fetchFrom, TestIssuer } from './issuer.ts';
-import { openOwner, TestVisitor } from './visitor.ts';
+import { openOwner } from './owner.ts';
 
 const TEAM = 'https://team.cloudflareaccess.com';
 const OTHER_TEAM = 'https://other.cloudflareaccess.com';
@@ -13,7 +14,7 @@ interface World {
   api: TestApi;
   team: TestIssuer;
   other: TestIssuer;
-  owner: TestVisitor;
+  owner: Browser;
   accountId: string;
 }
 
@@ -52,7 +53,7 @@ function rows({ db }: TestApi) {
 test('whom Access vouches for is signed in once the owner has linked them', async () => {
   const world = await open();
   const { api, team, accountId } = world;
-  const stranger = new TestVisitor(api);
+  const stranger = new Browser(api);
   const unknown = await stranger.post('/auth/access', {}, await vouched(team));
   expect([unknown.status, unknown.problem.detail]).toEqual([
     403,
@@ -94,7 +95,7 @@ test.for(Object.entries(FORGERIES))(
     const { api, team } = world;
     await link(world);
     const before = await rows(api);
-    const visitor = new TestVisitor(api);
+    const visitor = new Browser(api);
     const answer = await visitor.post('/auth/access', {}, await vouched(team, forgery));
     expect([answer.status, answer.problem.code]).toEqual([403, 'access_denied']);
     expect(await rows(api)).toEqual(before);
@@ -117,7 +118,7 @@ test('check 22: an Access JWT of another team, of unknown keys, or none at all l
     { 'cf-access-authenticated-user-email': 'ada@example.com' },
   ];
   for (const each of headers) {
-    const visitor = new TestVisitor(api);
+    const visitor = new Browser(api);
     const answer = await visitor.post('/auth/access', {}, each);
     expect([answer.status, answer.problem.code]).toEqual([403, 'access_denied']);
     expect((await owner.post('/auth/access', { link: true }, each)).status).toBe(403);
@@ -155,10 +156,10 @@ test('the metadata that MCP clients read first is open to them, whatever Access 
 });
 
 test('without a team, or without its keys, Access lets nobody in', async () => {
-  const none = new TestVisitor(await openTestApi());
+  const none = new Browser(await openTestApi());
   expect((await none.post('/auth/access', {})).status).toBe(404);
   const access = { issuer: TEAM, audience: AUDIENCE };
-  const away = new TestVisitor(await openTestApi({ signIn: { oidc: null, access, fetch: fetchFrom() } }));
+  const away = new Browser(await openTestApi({ signIn: { oidc: null, access, fetch: fetchFrom() } }));
   const answer = await away.post('/auth/access', {}, { 'cf-access-jwt-assertion': 'a.b.c' });
   expect([answer.status, answer.problem.code]).toEqual([503, 'unavailable']);
 });

@@ -2,9 +2,10 @@ import { generateKeyPair } from 'jose';
 import { expect, test } from 'vitest';
 import { accountEvents, accounts, identities, passkeys, sessions } from '../../../worker/db/tables.ts';
 import { type Answer, ORIGIN, openTestApi, type TestApi } from '../api/harness.ts';
+import { Browser } from './browser.ts';
 import { CLIENT_ID, CLIENT_SECRET, type Forgery, fetchFrom, TestIssuer } from './issuer.ts';
+import { openOwner } from './owner.ts';
 import type { SignedIn } from './signed-in.ts';
-import { openOwner, TestVisitor } from './visitor.ts';
 
 const ISSUER = 'https://login.example';
 const LINKED = { issuer: ISSUER, subject: 'subject-1', name: 'ada@example.com' };
@@ -13,10 +14,10 @@ interface World {
   api: TestApi;
   issuer: TestIssuer;
   /** A browser that is signed in by a passkey, checked just now. */
-  owner: TestVisitor;
+  owner: Browser;
   session: SignedIn;
   /** One that nobody has signed in with. */
-  visitor: TestVisitor;
+  visitor: Browser;
 }
 
 async function open({ clientSecret = CLIENT_SECRET as string | null } = {}): Promise<World> {
@@ -26,28 +27,28 @@ async function open({ clientSecret = CLIENT_SECRET as string | null } = {}): Pro
   const api = await openTestApi({ signIn: { oidc, access: null, fetch: fetchFrom(issuer) } });
   now = () => api.clock.now;
   const { session, browser: owner } = await openOwner(api);
-  return { api, issuer, owner, session, visitor: new TestVisitor(api) };
+  return { api, issuer, owner, session, visitor: new Browser(api) };
 }
 
 /** From our own page to the issuer, where the person agrees: the path that the browser comes back to. */
-async function goThere({ issuer }: World, browser: TestVisitor, query = ''): Promise<string> {
+async function goThere({ issuer }: World, browser: Browser, query = ''): Promise<string> {
   const start = await browser.visit(`/auth/oidc/start${query}`);
   expect(start.status, start.text).toBe(302);
   return (await issuer.agree(start.headers.get('location') ?? '')).replace(ORIGIN, '');
 }
 
 /** As {@link goThere}, to link the login to the account of the browser. */
-async function goToLink({ issuer }: World, browser: TestVisitor): Promise<string> {
+async function goToLink({ issuer }: World, browser: Browser): Promise<string> {
   const { status, text, json } = await browser.post('/auth/oidc/link', {});
   expect(status, text).toBe(200);
   return (await issuer.agree(json.url)).replace(ORIGIN, '');
 }
 
-async function thereAndBack(world: World, browser: TestVisitor, query = '') {
+async function thereAndBack(world: World, browser: Browser, query = '') {
   return browser.visit(await goThere(world, browser, query), { 'sec-fetch-site': 'cross-site' });
 }
 
-async function linkAndBack(world: World, browser: TestVisitor) {
+async function linkAndBack(world: World, browser: Browser) {
   return browser.visit(await goToLink(world, browser), { 'sec-fetch-site': 'cross-site' });
 }
 
@@ -209,7 +210,7 @@ test('check 22: an answer that one browser asked for is worth nothing in another
   await link(world);
   const before = await rows(world.api);
   const answer = await goThere(world, world.visitor);
-  const other = new TestVisitor(world.api);
+  const other = new Browser(world.api);
   expect(refusal(await other.visit(answer))).toContain('asked nothing that it could answer');
   await goThere(world, other);
   expect(refusal(await other.visit(answer))).toContain('did not vouch for you');
@@ -333,7 +334,7 @@ test('linked logins are listed and unlinked, which ends what they opened; the la
   const [{ id }] = json.identities;
   const unlink = (who: { token: string } | { headers: Record<string, string> }) =>
     api.call(`/api/v1/identities/${id}`, { method: 'DELETE', ...who });
-  const cookie = (browser: TestVisitor) => ({
+  const cookie = (browser: Browser) => ({
     headers: { cookie: `repertoire=${browser.cookies.get('repertoire')}`, origin: ORIGIN },
   });
 
