@@ -1,9 +1,9 @@
-import type { Client } from '@modelcontextprotocol/client';
+import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GRAPH, type GraphServer, startGraphServer } from './graph-server.ts';
 import { CODE_GRAPH, FIND_PAPERS } from './guide-skills.ts';
 
-interface Setup {
+export interface Setup {
   /** Streamable HTTP address of the server behind. */
   upstream: string;
   /** Keys of the manifest beside those that name the server. */
@@ -12,6 +12,11 @@ interface Setup {
   skills: Record<string, string>;
   /** Name that the client gives itself. */
   client: string;
+  /** Of the protocol, in which the client speaks; the host's own choice otherwise. */
+  era?: 'legacy' | 'modern';
+  capabilities?: ClientCapabilities;
+  /** Called before the handshake. */
+  prepare?: (client: Client) => void;
 }
 
 /** Something that puts skills on another server's tools. */

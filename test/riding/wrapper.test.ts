@@ -1,10 +1,18 @@
 import { serveHere } from '../agent/serve/harness.ts';
-import { ridingContract } from './contract.ts';
+import { type Host, ridingContract } from './contract.ts';
+import { modernContract } from './modern-contract.ts';
 
-ridingContract({
+const host: Host = {
   name: 'repertoire serve',
-  async open({ upstream, manifest, skills, client }) {
-    const served = await serveHere({ manifest: { url: upstream, ...manifest }, skills, client });
+  async open({ upstream, manifest, capabilities, ...setup }) {
+    const served = await serveHere({
+      ...setup,
+      manifest: { url: upstream, ...manifest },
+      ...(capabilities && { options: { capabilities } }),
+    });
     return { client: served.client, notices: () => served.heard.map(({ method }) => method) };
   },
-});
+};
+
+ridingContract(host);
+modernContract(host);

@@ -1,50 +1,31 @@
-import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/server';
 import { expect, test, vi } from 'vitest';
-import { serveHere, skillFile } from './harness.ts';
-import { modernServer } from './modern-server.ts';
+import { modernServer } from '../../riding/modern-server.ts';
+import { serveHere } from './harness.ts';
 
-const skills = { 'deploy.md': skillFile({ name: 'deploy', description: 'When to deploy.' }) };
+test('what a server of revision 2026-07-28 has to ask in a result is asked of a legacy client in a request', async () => {
+  const { url, levels } = await modernServer();
+  const asked: unknown[] = [];
+  const { client } = await serveHere({
+    manifest: { url },
+    options: { capabilities: { elicitation: { form: {} } } },
+    prepare: (each) =>
+      each.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params.message);
+        return { action: 'accept', content: { place: 'Oslo' } };
+      }),
+  });
+  await client.setLoggingLevel('warning');
+  const deployed = await client.callTool({ name: 'deploy', arguments: {} });
+  expect(deployed.content).toEqual([{ type: 'text', text: 'to Oslo' }]);
+  expect(asked).toEqual(['Where?']);
+  expect(levels).toEqual(['warning', 'warning']);
+});
 
 test.each(['modern', 'legacy'] as const)(
-  'a server of revision 2026-07-28 alone serves a %s client: lists, calls, what it has to ask, changes',
+  'what changes at a server of revision 2026-07-28 is heard by a %s client',
   async (era) => {
-    const { url, handler, levels } = await modernServer();
-    const asked: unknown[] = [];
-    const { client, heard } = await serveHere({
-      manifest: { url, skills: true },
-      skills,
-      era,
-      options: { capabilities: { elicitation: { form: {} } } },
-      prepare: (each) =>
-        each.setRequestHandler('elicitation/create', async ({ params }) => {
-          asked.push(params.message);
-          return { action: 'accept', content: { place: 'Oslo' } };
-        }),
-    });
-    expect(client.getInstructions()).toContain('The server itself.');
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['deploy', 'sum', 'mirrored', 'skills']);
-    expect(tools[0]?.description).toMatch(/^Deploys\.\n\n<!-- mcp-skill:deploy -->/);
-    expect(await client.callTool({ name: 'sum', arguments: { a: 3 } })).toMatchObject({
-      content: [{ type: 'text', text: '3' }],
-      structuredContent: { a: 3 },
-      _meta: { 'example.com/x': 1 },
-    });
-
-    // The server refuses the call when header and argument differ.
-    for (const region of ['eu-1', ' Ünder ', '=?base64?eA==?=', '']) {
-      const args = { region, inner: { count: 7 } };
-      const { content } = await client.callTool({ name: 'mirrored', arguments: args });
-      expect(content).toEqual([{ type: 'text', text: JSON.stringify(args) }]);
-    }
-
-    if (era === 'legacy') await client.setLoggingLevel('warning');
-    const level = era === 'modern' ? { _meta: { [LOG_LEVEL_META_KEY]: 'warning' } } : {};
-    const deployed = await client.callTool({ name: 'deploy', arguments: {}, ...level });
-    expect(deployed.content).toEqual([{ type: 'text', text: 'to Oslo' }]);
-    expect(asked).toEqual(['Where?']);
-    expect(levels).toEqual(['warning', 'warning']);
-
+    const { url, handler } = await modernServer();
+    const { client, heard } = await serveHere({ manifest: { url, skills: true }, era });
     const listening = { toolsListChanged: true, resourceSubscriptions: ['demo://r'] };
     if (era === 'modern') await client.listen(listening);
     else await client.subscribeResource({ uri: 'demo://r' });
@@ -57,9 +38,3 @@ test.each(['modern', 'legacy'] as const)(
     });
   },
 );
-
-test('a client of revision 2026-07-28 that cannot be asked is told so by the server', async () => {
-  const { url } = await modernServer();
-  const { client } = await serveHere({ manifest: { url }, era: 'modern' });
-  await expect(client.callTool({ name: 'deploy', arguments: {} })).rejects.toMatchObject({ code: -32021 });
-});
