@@ -4,8 +4,7 @@ import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { describeClause } from '../../schema/riding/gate.ts';
 import type { Facts } from '../../schema/riding/gates.ts';
-import type { ToolAnswer } from '../../schema/riding/graph.ts';
-import { createProbe } from './probe.ts';
+import { probeUpstream } from './probe.ts';
 import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';
 import { ridden, takeView } from './rider.ts';
@@ -93,14 +92,7 @@ export async function lookOnce({ project, reach, version, said, log }: Omit<Expl
     onNotification: () => {},
     onRequest: () => Promise.reject(new Error('Nobody is there to ask.')),
   });
-  const { graph } = project.manifest;
-  const probe =
-    graph &&
-    createProbe(
-      graph,
-      (params, timeout) =>
-        upstream.request({ method: 'tools/call', params }, { timeout }) as Promise<ToolAnswer>,
-    );
+  const probe = probeUpstream(upstream, project.manifest.graph);
   try {
     const view = await takeView(project, await upstream.tools(), probe);
     return { view, close: () => upstream.close() };

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GraphMapping, ToolAnswer } from '../../schema/riding/graph.ts';
-import {
-  GRAPH_DEADLINE_MS,
-  type Probe as GraphProbe,
-  createProbe as probeGraph,
-} from '../../schema/riding/probe.ts';
+import { createProbe, GRAPH_DEADLINE_MS, type Probe as GraphProbe } from '../../schema/riding/probe.ts';
+import type { Upstream } from './upstream.ts';
 
 /** A probe of the one server that is served. */
 export interface Probe {
@@ -12,12 +9,11 @@ export interface Probe {
   changed(): void;
 }
 
-/** Asks the served server for its graph. `ask` rejects for whatever reason: the graph is then `failed`. */
-export function createProbe(
-  mapping: GraphMapping,
-  ask: (call: { name: string; arguments: Record<string, unknown> }, timeout: number) => Promise<ToolAnswer>,
-  { now = Date.now, wait = sleep as (ms: number) => Promise<unknown> } = {},
-): Probe {
-  const { look, changed } = probeGraph(mapping, { now, wait });
-  return { look: (tools) => look(tools, (call) => ask(call, GRAPH_DEADLINE_MS)), changed };
+/** Asks the served server for its graph, where the manifest says how. */
+export function probeUpstream(upstream: Upstream, mapping: GraphMapping | null): Probe | null {
+  if (!mapping) return null;
+  const { look, changed } = createProbe(mapping, { now: Date.now, wait: sleep });
+  const ask = (params: { name: string; arguments: Record<string, unknown> }) =>
+    upstream.request({ method: 'tools/call', params }, { timeout: GRAPH_DEADLINE_MS }) as Promise<ToolAnswer>;
+  return { look: (tools) => look(tools, ask), changed };
 }

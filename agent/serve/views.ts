@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { asksGraph } from '../../schema/riding/gate.ts';
-import { mayChangeGraph, type ToolAnswer } from '../../schema/riding/graph.ts';
-import { createProbe } from './probe.ts';
+import { mayChangeGraph } from '../../schema/riding/graph.ts';
+import { probeUpstream } from './probe.ts';
 import type { Project } from './project.ts';
 import type { Asked } from './relay.ts';
 import type { Report } from './report.ts';
@@ -37,13 +37,7 @@ export function keepViews({
   signal: AbortSignal;
 }): Views {
   const { graph } = project.manifest;
-  const probe =
-    graph &&
-    createProbe(
-      graph,
-      (params, timeout) =>
-        upstream.request({ method: 'tools/call', params }, { timeout }) as Promise<ToolAnswer>,
-    );
+  const probe = probeUpstream(upstream, graph);
   const setOf = setTeller();
   let latest: View | null = null;
   let turns = 0;

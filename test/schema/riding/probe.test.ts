@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest';
-import { createProbe } from '../../../agent/serve/probe.ts';
 import { PRESETS, type ToolAnswer } from '../../../schema/riding/graph.ts';
+import { createProbe } from '../../../schema/riding/probe.ts';
 
 const TOOLS = new Set(['read_graph']);
+
+type Probe = ReturnType<typeof setUp>['probe'];
 
 /** A probe whose clock stands still unless it waits. */
 function setUp(answer: (count: number) => Promise<ToolAnswer> | ToolAnswer = types) {
   const asked: number[] = [];
   let now = 10_000;
-  const probe = createProbe(
-    PRESETS.memory,
-    async () => {
-      asked.push(now);
-      return answer(asked.length);
+  const { look, changed } = createProbe(PRESETS.memory, {
+    now: () => now,
+    wait: async (ms) => {
+      now += ms;
     },
-    {
-      now: () => now,
-      wait: async (ms) => {
-        now += ms;
-      },
-    },
-  );
+  });
+  const ask = async () => {
+    asked.push(now);
+    return answer(asked.length);
+  };
+  const probe = { look: (tools: ReadonlySet<string>) => look(tools, ask), changed };
   const pass = (ms: number) => {
     now += ms;
   };
@@ -32,7 +32,7 @@ function types(count: number): ToolAnswer {
   return { structuredContent: { entities: [{ entityType: `T${count}`, observations: [] }] } };
 }
 
-async function labels(probe: ReturnType<typeof createProbe>): Promise<string[] | string> {
+async function labels(probe: Probe): Promise<string[] | string> {
   const found = await probe.look(TOOLS);
   return typeof found === 'string' ? found : [...found.keys()];
 }
@@ -57,7 +57,7 @@ test('5 after a change the next look asks, but no sooner than a second after the
 });
 
 test('5 a change while the graph is asked makes who waits ask again', async () => {
-  const probes: { probe?: ReturnType<typeof createProbe> } = {};
+  const probes: { probe?: Probe } = {};
   const { asked, probe } = setUp((count) => {
     if (count === 1) probes.probe?.changed();
     return types(count);
