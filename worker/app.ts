@@ -12,6 +12,7 @@ import type { AppEnv, Deps } from './deps.ts';
 import { connecting } from './gateway/connect-routes.ts';
 import { gateway } from './gateway/route.ts';
 import { mcp } from './mcp/route.ts';
+import { takeUnread } from './size-limit.ts';
 
 /** Everything that the registry answers to, from what it is given: no part of it looks at the platform. */
 export function createApp(deps: Deps): Hono<AppEnv> {
@@ -27,6 +28,7 @@ export function createApp(deps: Deps): Hono<AppEnv> {
     return isProgram ? problem(error, c.req.raw) : showError(c, error);
   });
 
+  app.use(takeUnread);
   app.use(async (c, next) => {
     c.set('deps', deps);
     await next();

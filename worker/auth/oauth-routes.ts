@@ -1,6 +1,5 @@
 import { AuthorizationError } from '@cloudflare/workers-oauth-provider';
 import { type Context as Call, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { RegistryError } from '../../schema/errors.ts';
 import { consentPage } from '../dashboard/consent.tsx';
@@ -12,6 +11,7 @@ import { type AppEnv, surroundings } from '../deps.ts';
 import { takeAttempt } from '../registry/attempts.ts';
 import { purgeOAuth } from '../registry/oauth-purge.ts';
 import { StaleRecordError } from '../registry/oauth-records.ts';
+import { bodyLimit } from '../size-limit.ts';
 import { answer, ask, DeadEndError, type Decision } from './authorize.ts';
 import { ClientDocumentError } from './client-document.ts';
 import { oauthError } from './oauth-error.ts';
@@ -39,10 +39,9 @@ const anywhere = cors({
   exposeHeaders: ['WWW-Authenticate', 'Retry-After'],
   maxAge: 86_400,
 });
-const small = bodyLimit({
-  maxSize: FORM_BYTES,
-  onError: () => oauthError(413, 'invalid_request', `The body has more than ${FORM_BYTES} bytes`),
-});
+const small = bodyLimit(FORM_BYTES, () =>
+  oauthError(413, 'invalid_request', `The body has more than ${FORM_BYTES} bytes`),
+);
 
 for (const place of ['', '/mcp', '/mcp/:server']) {
   oauth.use(SERVER_METADATA_PATH + place, anywhere);
