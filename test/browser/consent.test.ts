@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { applications } from '../../worker/db/tables.ts';
+import { applications } from '../../worker/db/tables/programs.ts';
 import { CLAUDE_AI, documentHosts } from '../oauth/applications.ts';
 import { answerConsent, openConsent } from '../oauth/consent.ts';
 import { Host, knock } from '../oauth/host.ts';

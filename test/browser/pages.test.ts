@@ -3,15 +3,10 @@ import { eq } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { AccountEvent } from '../../schema/account.ts';
-import {
-  accountEvents,
-  accounts,
-  applications,
-  devices,
-  passkeys,
-  sessions,
-  tokens,
-} from '../../worker/db/tables.ts';
+import { devices } from '../../worker/db/tables/devices.ts';
+import { accountEvents, passkeys, sessions } from '../../worker/db/tables/people.ts';
+import { applications, tokens } from '../../worker/db/tables/programs.ts';
+import { accounts } from '../../worker/db/tables/registry.ts';
 import { startPairing } from '../../worker/registry/pairing.ts';
 import { newId } from '../../worker/registry/random.ts';
 import { CLAUDE_AI, CLAUDE_CODE_REGISTERED, documentHosts } from '../oauth/applications.ts';

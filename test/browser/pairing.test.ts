@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { afterAll, expect } from 'vitest';
-import { pairings, sessions } from '../../worker/db/tables.ts';
+import { pairings } from '../../worker/db/tables/devices.ts';
+import { sessions } from '../../worker/db/tables/people.ts';
 import { Computer, ROOT } from '../agent/cli/harness.ts';
 import { browserTests, confirm, told } from './harness.ts';
 

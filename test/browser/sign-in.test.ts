@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { accounts, passkeys, sessions } from '../../worker/db/tables.ts';
+import { passkeys, sessions } from '../../worker/db/tables/people.ts';
+import { accounts } from '../../worker/db/tables/registry.ts';
 import { makeOwnerLink } from '../../worker/registry/links.ts';
 import { browserTests, confirm, told } from './harness.ts';
 

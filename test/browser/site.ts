@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { sha256 } from '../../schema/digest.ts';
 import { type Database, openDatabase } from '../../worker/db/client.ts';
-import { links } from '../../worker/db/tables.ts';
+import { links } from '../../worker/db/tables/people.ts';
 import { type Local, type LocalOptions, startLocal } from '../../worker/local/serve.ts';
 import { bootstrapAccount } from '../../worker/registry/bootstrap.ts';
 import { makeOwnerLink } from '../../worker/registry/links.ts';

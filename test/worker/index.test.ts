@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase } from '../../worker/db/client.ts';
-import { oauthRecords } from '../../worker/db/tables.ts';
+import { oauthRecords } from '../../worker/db/tables/programs.ts';
 import { startLocal } from '../../worker/local/serve.ts';
 import { bootstrapAccount } from '../../worker/registry/bootstrap.ts';
 import { ROOT, run } from './push/harness.ts';

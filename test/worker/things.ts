@@ -1,5 +1,6 @@
 import { Scope } from '../../schema/api.ts';
-import { applications, identities } from '../../worker/db/tables.ts';
+import { identities } from '../../worker/db/tables/people.ts';
+import { applications } from '../../worker/db/tables/programs.ts';
 import { newId } from '../../worker/registry/random.ts';
 import type { TestApi } from './api/harness.ts';
 import { signedIn } from './auth/signed-in.ts';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createClient } from '@libsql/client/http';
 import { type Database, openDatabase } from '../db/client.ts';
-import { accounts } from '../db/tables.ts';
+import { accounts } from '../db/tables/registry.ts';
 import { makeOwnerLink, makeRecoveryLink, setupLink } from '../registry/links.ts';
 import { browserOrigin } from './browser-origin.ts';
 import { databaseFile, readOwner } from './data-folder.ts';

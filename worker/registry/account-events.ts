@@ -1,7 +1,7 @@
 import { desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { AccountEvent, AccountEventList } from '../../schema/account.ts';
 import type { Database, Statement } from '../db/client.ts';
-import { accountEvents } from '../db/tables.ts';
+import { accountEvents } from '../db/tables/people.ts';
 import type { Context } from './context.ts';
 import { newId } from './random.ts';
 

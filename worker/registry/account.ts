@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
-import { accounts } from '../db/tables.ts';
+import { accounts } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 
 /** What the caller's account is called. */

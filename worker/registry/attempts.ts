@@ -1,7 +1,7 @@
 import { lte, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Database } from '../db/client.ts';
-import { attempts } from '../db/tables.ts';
+import { attempts } from '../db/tables/people.ts';
 
 /**
  * Counts one try at something that may be tried `max` times in a window of `windowMs`. The count is written before the

@@ -3,7 +3,7 @@ import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { decodeText } from '../../schema/frontmatter.ts';
 import { LIMITS } from '../../schema/item.ts';
-import { blobs } from '../db/tables.ts';
+import { blobs } from '../db/tables/registry.ts';
 import type { LoadBlobs } from './content.ts';
 import type { Context } from './context.ts';
 

@@ -2,7 +2,8 @@ import type { Client } from '@libsql/client/web';
 import { Scope } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { openDatabase } from '../db/client.ts';
-import { accounts, tokens } from '../db/tables.ts';
+import { tokens } from '../db/tables/programs.ts';
+import { accounts } from '../db/tables/registry.ts';
 import { newId, newSecret } from './random.ts';
 
 /**

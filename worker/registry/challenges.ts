@@ -1,7 +1,7 @@
 import { and, eq, lte } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Database } from '../db/client.ts';
-import { challenges } from '../db/tables.ts';
+import { challenges } from '../db/tables/people.ts';
 
 /** Seconds that a browser has to answer what it was asked. */
 export const CHALLENGE_LIFE_S = 5 * 60;

@@ -2,7 +2,7 @@ import { and, eq, gt, lte, sql } from 'drizzle-orm';
 import type { ChangedItem, ChangesPage } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { LIMITS } from '../../schema/item.ts';
-import { accounts, blobs, files, items } from '../db/tables.ts';
+import { accounts, blobs, files, items } from '../db/tables/registry.ts';
 import { encodeContent } from './blobs.ts';
 import type { Context } from './context.ts';
 import { formatCursor, parseCursor } from './cursor.ts';

@@ -1,7 +1,9 @@
 import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { Scope } from '../../schema/api.ts';
 import type { Database, Statement } from '../db/client.ts';
-import { applications, devices, deviceTokens, sessions, tokens } from '../db/tables.ts';
+import { devices, deviceTokens } from '../db/tables/devices.ts';
+import { sessions } from '../db/tables/people.ts';
+import { applications, tokens } from '../db/tables/programs.ts';
 import { type Proof, proofStatement } from './proof.ts';
 import { prolonged } from './session-life.ts';
 

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { ClientSeen } from '../../schema/api.ts';
-import { clientsSeen } from '../db/tables.ts';
+import { clientsSeen } from '../db/tables/devices.ts';
 import type { Context } from './context.ts';
 
 /** Of each account. A client that calls itself something else each time must not fill the table. */

@@ -3,7 +3,7 @@ import type { Change, WriteAnswer } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, LIMITS, type State } from '../../schema/item.ts';
 import { brokenConstraint, guardBroke, type Statement } from '../db/client.ts';
-import { accounts, blobs, changes, files, guards, items, revisions } from '../db/tables.ts';
+import { accounts, blobs, changes, files, guards, items, revisions } from '../db/tables/registry.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
 import { formatCursor, lastSeq, selectPosition } from './cursor.ts';

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { Confirmation } from '../../schema/api.ts';
 import type { Statement } from '../db/client.ts';
-import { confirmations } from '../db/tables.ts';
+import { confirmations } from '../db/tables/registry.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
 import { findCredentials, refuseCredentials, type ScannedText } from './credentials.ts';

@@ -4,7 +4,7 @@ import type { Scope } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Author } from '../../schema/item.ts';
 import { type Database, guardBroke, type Statement } from '../db/client.ts';
-import { guards } from '../db/tables.ts';
+import { guards } from '../db/tables/registry.ts';
 import { type Claim, type Holder, lookUp } from './claim.ts';
 import { proofError } from './proof.ts';
 

@@ -1,6 +1,6 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
-import { accounts } from '../db/tables.ts';
+import { accounts } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 
 /** Where the registry is, as {@link formatCursor} takes it. */

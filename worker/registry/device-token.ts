@@ -2,7 +2,7 @@ import { eq, lt } from 'drizzle-orm';
 import type { DeviceToken } from '../../schema/api.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { devices, deviceTokens } from '../db/tables.ts';
+import { devices, deviceTokens } from '../db/tables/devices.ts';
 import type { Surroundings } from './context.ts';
 import { batchWithProof, type Proof } from './proof.ts';
 import { newSecret } from './random.ts';

@@ -1,7 +1,7 @@
 import { and, count, eq, isNull, notInArray, sql } from 'drizzle-orm';
 import type { Device, DeviceList } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { devices, deviceTokens, folderItems, folderReports } from '../db/tables.ts';
+import { devices, deviceTokens, folderItems, folderReports } from '../db/tables/devices.ts';
 import { eventStatement } from './account-events.ts';
 import type { Context } from './context.ts';
 import { formatCursor, selectPosition } from './cursor.ts';

@@ -1,6 +1,6 @@
 import { and, eq, type SQL } from 'drizzle-orm';
 import type { FileEntry } from '../../schema/item.ts';
-import { blobs, files, items } from '../db/tables.ts';
+import { blobs, files, items } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 
 /** Columns that make a `FileEntry`. */

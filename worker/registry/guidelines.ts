@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { Guidelines, GuidelinesBody } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { LIMITS } from '../../schema/item.ts';
-import { accounts, changes } from '../db/tables.ts';
+import { accounts, changes } from '../db/tables/registry.ts';
 import { checkTexts } from './confirm.ts';
 import type { Context } from './context.ts';
 import { formatCursor, lastSeq, selectPosition } from './cursor.ts';

@@ -1,7 +1,7 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { type Item, type ItemSummary, Kind, MAIN_FILE } from '../../schema/item.ts';
-import { files, items } from '../db/tables.ts';
+import { files, items } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { entriesOf, fileColumns, selectBytes, selectEntries } from './files.ts';
 

@@ -1,7 +1,8 @@
 import { and, desc, eq, getTableColumns } from 'drizzle-orm';
 import type { Change, DeviceHistory, ItemHistory } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { changes, deviceEvents, devices, files, folderItems, items, revisions } from '../db/tables.ts';
+import { deviceEvents, devices, folderItems } from '../db/tables/devices.ts';
+import { changes, files, items, revisions } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { type ItemRef, namedItem, notFound, pick, summaryColumns } from './head.ts';
 

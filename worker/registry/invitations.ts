@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lte } from 'drizzle-orm';
 import type { InvitationList } from '../../schema/account.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { links } from '../db/tables.ts';
+import { links } from '../db/tables/people.ts';
 import { eventStatement } from './account-events.ts';
 import { takeAttempt } from './attempts.ts';
 import type { Context } from './context.ts';

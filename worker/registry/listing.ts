@@ -3,7 +3,9 @@ import type { BatchResponse } from 'drizzle-orm/batch';
 import type { ClientRow } from '../../schema/clients.ts';
 import type { Kind } from '../../schema/item.ts';
 import { kindsLeftOut, type ListedItem, NAMED_MAX } from '../../schema/listing.ts';
-import { accounts, folderItems, folderReports, items, servers } from '../db/tables.ts';
+import { folderItems, folderReports } from '../db/tables/devices.ts';
+import { accounts, items } from '../db/tables/registry.ts';
+import { servers } from '../db/tables/servers.ts';
 import type { Context } from './context.ts';
 import { AS_WISHED } from './devices.ts';
 

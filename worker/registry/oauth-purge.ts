@@ -1,6 +1,6 @@
 import { and, isNull, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { applications, oauthRecords, refreshes } from '../db/tables.ts';
+import { applications, oauthRecords, refreshes } from '../db/tables/programs.ts';
 import { withPrefix } from './oauth-records.ts';
 import { REPEAT_MS } from './refreshes.ts';
 

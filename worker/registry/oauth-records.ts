@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import { type Database, guardBroke, type Statement } from '../db/client.ts';
-import { guards, oauthRecords } from '../db/tables.ts';
+import { oauthRecords } from '../db/tables/programs.ts';
+import { guards } from '../db/tables/registry.ts';
 
 /** A record of the OAuth library. */
 export interface OAuthRecord {

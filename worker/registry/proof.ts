@@ -3,7 +3,7 @@ import type { BatchResponse } from 'drizzle-orm/batch';
 import type { PublicJwk } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { brokenConstraint, type Statement } from '../db/client.ts';
-import { proofs } from '../db/tables.ts';
+import { proofs } from '../db/tables/devices.ts';
 import type { Surroundings } from './context.ts';
 
 /** A DPoP proof (RFC 9449) whose signature, URL, method, age and nonce hold; only its first use is still to be shown. */

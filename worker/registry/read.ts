@@ -1,7 +1,7 @@
 import { and, desc, eq, ne } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { type FileEntry, type Item, type ItemSummary, type Kind, MAIN_FILE } from '../../schema/item.ts';
-import { files, items } from '../db/tables.ts';
+import { files, items } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { entriesOf, selectBytes, selectEntries } from './files.ts';
 import { type ItemRef, MAIN_FILE_OF_ROW, namedItem, notFound, pick, summaryColumns } from './head.ts';

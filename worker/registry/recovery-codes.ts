@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Database, Statement } from '../db/client.ts';
-import { recoveryCodes } from '../db/tables.ts';
+import { recoveryCodes } from '../db/tables/people.ts';
 import { eventStatement } from './account-events.ts';
 import type { Context } from './context.ts';
 

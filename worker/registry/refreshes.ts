@@ -1,6 +1,6 @@
 import { and, eq, gt } from 'drizzle-orm';
 import type { Database, Statement } from '../db/client.ts';
-import { refreshes } from '../db/tables.ts';
+import { refreshes } from '../db/tables/programs.ts';
 
 /** For so long the same refresh token gets the same answer again: parallel refreshes, or one whose answer was lost. */
 export const REPEAT_MS = 60_000;

@@ -1,7 +1,7 @@
 import { and, count, eq, gt, sql } from 'drizzle-orm';
 import type { WriteAnswer } from '../../schema/api.ts';
 import type { Statement } from '../db/client.ts';
-import { changes, guards } from '../db/tables.ts';
+import { changes, guards } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import type { ItemRef } from './head.ts';
 import { writeOnHead } from './write.ts';

@@ -2,7 +2,8 @@ import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import type { ReportBody } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Statement } from '../db/client.ts';
-import { accounts, deviceEvents, devices, folderItems, folderReports } from '../db/tables.ts';
+import { deviceEvents, devices, folderItems, folderReports } from '../db/tables/devices.ts';
+import { accounts } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { parseCursor } from './cursor.ts';
 

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { WriteAnswer } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { files, revisions } from '../db/tables.ts';
+import { files, revisions } from '../db/tables/registry.ts';
 import { loadBlobs } from './blobs.ts';
 import { prepareContent } from './content.ts';
 import type { Context } from './context.ts';

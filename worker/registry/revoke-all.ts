@@ -1,15 +1,8 @@
 import { and, eq, inArray, isNull, ne, sql } from 'drizzle-orm';
 import type { RevokedAll } from '../../schema/account.ts';
-import {
-  applications,
-  devices,
-  deviceTokens,
-  identities,
-  links,
-  passkeys,
-  sessions,
-  tokens,
-} from '../db/tables.ts';
+import { devices, deviceTokens } from '../db/tables/devices.ts';
+import { identities, links, passkeys, sessions } from '../db/tables/people.ts';
+import { applications, tokens } from '../db/tables/programs.ts';
 import { eventStatement } from './account-events.ts';
 import { endAllGrants } from './applications.ts';
 import type { Context } from './context.ts';

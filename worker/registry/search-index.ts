@@ -2,7 +2,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type FileEntry, MAIN_FILE, type State } from '../../schema/item.ts';
 import type { Statement } from '../db/client.ts';
 import { search } from '../db/search.ts';
-import { blobs } from '../db/tables.ts';
+import { blobs } from '../db/tables/registry.ts';
 import type { Content } from './content.ts';
 import type { Context } from './context.ts';
 import type { Head } from './head.ts';

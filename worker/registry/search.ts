@@ -3,7 +3,7 @@ import type { SearchHit } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Kind } from '../../schema/item.ts';
 import { search } from '../db/search.ts';
-import { items } from '../db/tables.ts';
+import { items } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { summaryColumns } from './head.ts';
 

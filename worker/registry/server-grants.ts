@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { serverLogins, servers } from '../db/tables.ts';
+import { serverLogins, servers } from '../db/tables/servers.ts';
 import type { Context } from './context.ts';
 import { newSecret } from './random.ts';
 import type { OpenedServer } from './riding-source.ts';

@@ -3,7 +3,7 @@ import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import { readRidingSkill } from '../../schema/riding/skill.ts';
 import { SERVER_LIMITS } from '../../schema/servers.ts';
-import { serverSkills, servers } from '../db/tables.ts';
+import { serverSkills, servers } from '../db/tables/servers.ts';
 import type { Context } from './context.ts';
 import { getServer, type KnownServer, readServer, refuseSecrets } from './servers.ts';
 

@@ -10,7 +10,8 @@ import {
   type ServerEditBody,
 } from '../../schema/servers.ts';
 import { brokenConstraint, guardBroke } from '../db/client.ts';
-import { guards, serverSkills, servers } from '../db/tables.ts';
+import { guards } from '../db/tables/registry.ts';
+import { serverSkills, servers } from '../db/tables/servers.ts';
 import type { Context } from './context.ts';
 import { findCredentials, refuseCredentials } from './credentials.ts';
 import { newId } from './random.ts';

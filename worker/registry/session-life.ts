@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { sessions } from '../db/tables.ts';
+import { sessions } from '../db/tables/people.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -3,7 +3,7 @@ import type { Session, SessionList } from '../../schema/account.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { Database, Statement } from '../db/client.ts';
-import { sessions } from '../db/tables.ts';
+import { sessions } from '../db/tables/people.ts';
 import { eventStatement } from './account-events.ts';
 import type { Context } from './context.ts';
 import { newId, newSecret } from './random.ts';

@@ -1,7 +1,8 @@
 import { eq, sql } from 'drizzle-orm';
 import { RegistryError } from '../../schema/errors.ts';
 import { guardBroke, type Statement } from '../db/client.ts';
-import { guards, recoveryCodes, sessions } from '../db/tables.ts';
+import { recoveryCodes, sessions } from '../db/tables/people.ts';
+import { guards } from '../db/tables/registry.ts';
 import { eventStatement } from './account-events.ts';
 import { takeAttempt } from './attempts.ts';
 import type { Context, Surroundings } from './context.ts';

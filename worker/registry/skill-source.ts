@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
 import { type FileEntry, type Kind, LIMITS, MAIN_FILE } from '../../schema/item.ts';
-import { files, items } from '../db/tables.ts';
+import { files, items } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { entriesOf, selectBytes, selectEntries } from './files.ts';
 

@@ -2,7 +2,7 @@ import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { ApiToken, ApiTokenBody, ApiTokenList, MadeApiToken } from '../../schema/account.ts';
 import { sha256 } from '../../schema/digest.ts';
 import { RegistryError } from '../../schema/errors.ts';
-import { tokens } from '../db/tables.ts';
+import { tokens } from '../db/tables/programs.ts';
 import { eventStatement } from './account-events.ts';
 import type { Context } from './context.ts';
 import { labelOf } from './label.ts';

@@ -1,5 +1,5 @@
 import { and, eq, gt, sql } from 'drizzle-orm';
-import { accountEvents } from '../db/tables.ts';
+import { accountEvents } from '../db/tables/people.ts';
 import { eventStatement } from './account-events.ts';
 import type { Context } from './context.ts';
 

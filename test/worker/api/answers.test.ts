@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Problem } from '../../../schema/errors.ts';
-import { items as itemsTable } from '../../../worker/db/tables.ts';
+import { items as itemsTable } from '../../../worker/db/tables/registry.ts';
 import { skillText } from '../registry/harness.ts';
 import { openTestApi, type TestApi } from './harness.ts';
 

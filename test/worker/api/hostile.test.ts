@@ -2,7 +2,13 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeviceList } from '../../../schema/api.ts';
 import { placeOf } from '../../../worker/api/place.ts';
 import { requireLoopback } from '../../../worker/auth/loopback.ts';
-import { codeMisses, deviceEvents, deviceTokens, pairings, proofs } from '../../../worker/db/tables.ts';
+import {
+  codeMisses,
+  deviceEvents,
+  deviceTokens,
+  pairings,
+  proofs,
+} from '../../../worker/db/tables/devices.ts';
 import { TestDevice } from '../device.ts';
 import { openTestApi, type TestApi } from './harness.ts';
 

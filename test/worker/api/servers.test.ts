@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Scope } from '../../../schema/api.ts';
-import { servers as serverTable } from '../../../worker/db/tables.ts';
+import { servers as serverTable } from '../../../worker/db/tables/servers.ts';
 import { requirePublicAddress } from '../../../worker/registry/server-address.ts';
 import { createVault } from '../../../worker/registry/vault.ts';
 import { openTestApi, type TestApi } from './harness.ts';

@@ -1,6 +1,6 @@
 import { generateKeyPair } from 'jose';
 import { expect, test } from 'vitest';
-import { accountEvents, identities, sessions } from '../../../worker/db/tables.ts';
+import { accountEvents, identities, sessions } from '../../../worker/db/tables/people.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { Browser } from './browser.ts';
 import { type Forgery, fetchFrom, TestIssuer } from './issuer.ts';

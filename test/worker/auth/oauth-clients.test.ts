@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { oauthRecords } from '../../../worker/db/tables.ts';
+import { oauthRecords } from '../../../worker/db/tables/programs.ts';
 import { listApplications } from '../../../worker/registry/applications.ts';
 import { ORIGIN } from '../api/harness.ts';
 import { CALLBACK, openTestOAuth, type TestOAuth, tokensOf } from './oauth-harness.ts';

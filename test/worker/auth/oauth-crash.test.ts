@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { applications, oauthRecords } from '../../../worker/db/tables.ts';
+import { applications, oauthRecords } from '../../../worker/db/tables/programs.ts';
 import { purgeOAuth } from '../../../worker/registry/oauth-purge.ts';
 import { openTestOAuth, type TestOAuth, tokensOf } from './oauth-harness.ts';
 

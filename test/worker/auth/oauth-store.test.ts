@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OAuthStore } from '../../../worker/auth/oauth-store.ts';
-import { applications, oauthRecords } from '../../../worker/db/tables.ts';
+import { applications, oauthRecords } from '../../../worker/db/tables/programs.ts';
 import { StaleRecordError } from '../../../worker/registry/oauth-records.ts';
 import { openTestApi } from '../api/harness.ts';
 

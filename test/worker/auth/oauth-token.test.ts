@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applications, oauthRecords, refreshes } from '../../../worker/db/tables.ts';
+import { applications, oauthRecords, refreshes } from '../../../worker/db/tables/programs.ts';
 import { endAllGrants, listApplications, revokeApplication } from '../../../worker/registry/applications.ts';
 import { purgeOAuth } from '../../../worker/registry/oauth-purge.ts';
 import { ORIGIN } from '../api/harness.ts';

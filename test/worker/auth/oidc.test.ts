@@ -1,6 +1,7 @@
 import { generateKeyPair } from 'jose';
 import { expect, test } from 'vitest';
-import { accountEvents, accounts, identities, passkeys, sessions } from '../../../worker/db/tables.ts';
+import { accountEvents, identities, passkeys, sessions } from '../../../worker/db/tables/people.ts';
+import { accounts } from '../../../worker/db/tables/registry.ts';
 import { type Answer, ORIGIN, openTestApi, type TestApi } from '../api/harness.ts';
 import { Browser } from './browser.ts';
 import { CLIENT_ID, CLIENT_SECRET, type Forgery, fetchFrom, TestIssuer } from './issuer.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { challenges, passkeys, sessions } from '../../../worker/db/tables.ts';
+import { challenges, passkeys, sessions } from '../../../worker/db/tables/people.ts';
 import { openTestApi } from '../api/harness.ts';
 import type { Tweaks } from './authenticator.ts';
 import { Browser } from './browser.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Scope } from '../../../schema/api.ts';
-import { passkeys, recoveryCodes } from '../../../worker/db/tables.ts';
+import { passkeys, recoveryCodes } from '../../../worker/db/tables/people.ts';
 import { openTestApi } from '../api/harness.ts';
 import { Browser } from './browser.ts';
 import { owner, ownerLink } from './owner.ts';

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { codeMisses, pairings, sessions } from '../../../worker/db/tables.ts';
+import { codeMisses, pairings } from '../../../worker/db/tables/devices.ts';
+import { sessions } from '../../../worker/db/tables/people.ts';
 import { startPairing } from '../../../worker/registry/pairing.ts';
 import { newSecret } from '../../../worker/registry/random.ts';
 import { ORIGIN, openTestApi } from '../api/harness.ts';

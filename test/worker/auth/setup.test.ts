@@ -1,6 +1,7 @@
 import { count, eq } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { accounts, links, passkeys, recoveryCodes, sessions } from '../../../worker/db/tables.ts';
+import { links, passkeys, recoveryCodes, sessions } from '../../../worker/db/tables/people.ts';
+import { accounts } from '../../../worker/db/tables/registry.ts';
 import { makeOwnerLink, makeRecoveryLink } from '../../../worker/registry/links.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { Browser } from './browser.ts';

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { sha256 } from '../../../schema/digest.ts';
-import { accounts, passkeys, sessions } from '../../../worker/db/tables.ts';
+import { passkeys, sessions } from '../../../worker/db/tables/people.ts';
+import { accounts } from '../../../worker/db/tables/registry.ts';
 import { newId } from '../../../worker/registry/random.ts';
 import { newSession } from '../../../worker/registry/sessions.ts';
 import { ORIGIN, type TestApi } from '../api/harness.ts';

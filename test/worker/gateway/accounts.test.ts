@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Scope } from '../../../schema/api.ts';
-import { servers as serverTable } from '../../../worker/db/tables.ts';
+import { servers as serverTable } from '../../../worker/db/tables/servers.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { headersOf } from '../mcp/harness.ts';
 import { startScripted, tool } from './upstreams.ts';

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
-import { servers as serverTable, sessions } from '../../../worker/db/tables.ts';
+import { sessions } from '../../../worker/db/tables/people.ts';
+import { servers as serverTable } from '../../../worker/db/tables/servers.ts';
 import { newId } from '../../../worker/registry/random.ts';
 import { ORIGIN, openTestApi, type TestApi } from '../api/harness.ts';
 import { headersOf } from '../mcp/harness.ts';

@@ -11,7 +11,7 @@ import { eq } from 'drizzle-orm';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
 import { openDatabase } from '../../../worker/db/client.ts';
-import { links, passkeys } from '../../../worker/db/tables.ts';
+import { links, passkeys } from '../../../worker/db/tables/people.ts';
 import { deploy } from '../../../worker/local/deployment.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { StartError } from '../../../worker/local/start-error.ts';

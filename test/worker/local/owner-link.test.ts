@@ -12,7 +12,7 @@ import { createClient } from '@libsql/client/http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
 import { openDatabase } from '../../../worker/db/client.ts';
-import { links, passkeys } from '../../../worker/db/tables.ts';
+import { links, passkeys } from '../../../worker/db/tables/people.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { migrateDatabase } from '../../../worker/local/migrate.ts';
 import { type OwnerLinkOptions, ownerLink } from '../../../worker/local/owner-access.ts';

@@ -3,7 +3,7 @@ import type { ReportedFolder } from '../../../schema/api.ts';
 import { CLIENTS } from '../../../schema/clients.ts';
 import type { Kind, State } from '../../../schema/item.ts';
 import { POINTER } from '../../../schema/listing.ts';
-import { accounts, changes, items } from '../../../worker/db/tables.ts';
+import { accounts, changes, items } from '../../../worker/db/tables/registry.ts';
 import { LEGACY, MODERN, openTestMcp, type TestMcp } from './harness.ts';
 
 let mcp: TestMcp;

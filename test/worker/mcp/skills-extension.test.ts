@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
-import { items } from '../../../worker/db/tables.ts';
+import { items } from '../../../worker/db/tables/registry.ts';
 import { Context } from '../../../worker/registry/context.ts';
 import { createItem } from '../../../worker/registry/create.ts';
 import { corpusItems, hasCorpus } from '../../schema/corpus.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { RegistryError } from '../../../schema/errors.ts';
-import { codeMisses, devices, pairings } from '../../../worker/db/tables.ts';
+import { codeMisses, devices, pairings } from '../../../worker/db/tables/devices.ts';
 import { listEvents } from '../../../worker/registry/account-events.ts';
 import { approvePairing, denyPairing, showPairing } from '../../../worker/registry/approval.ts';
 import type { Context } from '../../../worker/registry/context.ts';

@@ -7,7 +7,9 @@ import { onTestFinished } from 'vitest';
 import { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
 import { type Database, openDatabase } from '../../../worker/db/client.ts';
-import { accounts, sessions, tokens } from '../../../worker/db/tables.ts';
+import { sessions } from '../../../worker/db/tables/people.ts';
+import { tokens } from '../../../worker/db/tables/programs.ts';
+import { accounts } from '../../../worker/db/tables/registry.ts';
 import { Context, type Surroundings } from '../../../worker/registry/context.ts';
 import { newId } from '../../../worker/registry/random.ts';
 

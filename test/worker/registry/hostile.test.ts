@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
-import { blobs, confirmations } from '../../../worker/db/tables.ts';
+import { blobs, confirmations } from '../../../worker/db/tables/registry.ts';
 import { putBlob } from '../../../worker/registry/blobs.ts';
 import { changesSince } from '../../../worker/registry/changes.ts';
 import { listClientsSeen, noteClient } from '../../../worker/registry/clients-seen.ts';

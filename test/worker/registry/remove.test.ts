@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sessions } from '../../../worker/db/tables.ts';
+import { sessions } from '../../../worker/db/tables/people.ts';
 import type { Context } from '../../../worker/registry/context.ts';
 import { createItem } from '../../../worker/registry/create.ts';
 import { removeItem } from '../../../worker/registry/remove.ts';

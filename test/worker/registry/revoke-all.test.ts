@@ -1,14 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
-import {
-  applications,
-  devices,
-  deviceTokens,
-  identities,
-  links,
-  passkeys,
-} from '../../../worker/db/tables.ts';
+import { devices, deviceTokens } from '../../../worker/db/tables/devices.ts';
+import { identities, links, passkeys } from '../../../worker/db/tables/people.ts';
+import { applications } from '../../../worker/db/tables/programs.ts';
 import { listEvents } from '../../../worker/registry/account-events.ts';
 import type { Claim } from '../../../worker/registry/claim.ts';
 import { Context } from '../../../worker/registry/context.ts';

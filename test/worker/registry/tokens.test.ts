@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Scope } from '../../../schema/api.ts';
 import { sha256 } from '../../../schema/digest.ts';
-import { tokens } from '../../../worker/db/tables.ts';
+import { tokens } from '../../../worker/db/tables/programs.ts';
 import { listEvents } from '../../../worker/registry/account-events.ts';
 import { Context } from '../../../worker/registry/context.ts';
 import { listTokens, makeToken, revokeToken } from '../../../worker/registry/tokens.ts';
