@@ -37,7 +37,7 @@ interface Login {
  * @throws RegistryError `not_found`, `invalid_input`, `unavailable` when the server offers no login that can be used
  */
 export async function beginConnect(ctx: Context, deps: Ways, name: string, origin: string): Promise<URL> {
-  const server = await openServer(ctx, name);
+  const server = await openServer(ctx, name, { tells: false, held: null });
   requireConnecting(ctx, server);
   const { vault } = deps.servers;
   const state = newLogin();
@@ -67,7 +67,7 @@ export async function beginConnect(ctx: Context, deps: Ways, name: string, origi
  */
 export async function finishConnect(ctx: Context, deps: Ways, query: URLSearchParams): Promise<string> {
   const { serverId, name, sealed } = await takeLogin(ctx, query.get('state') ?? '');
-  const server = await openServer(ctx, name);
+  const server = await openServer(ctx, name, { tells: false, held: null });
   if (server.id !== serverId) throw noServer(name);
   const { vault } = deps.servers;
   const login: Login = JSON.parse(await vault.open(sealed, grantOwner(serverId)));

@@ -1,11 +1,20 @@
 import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
 import { concerningNotes, concerns, ITEM_SOURCE } from '../../schema/riding/concern.ts';
+import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { readLayer, shippedLayer } from '../../schema/riding/directory.ts';
 import { type Layer, resolveLayers } from '../../schema/riding/layers.ts';
 import type { Manifest, SkillsChoice } from '../../schema/riding/manifest.ts';
+import type { RidingSkill } from '../../schema/riding/skill.ts';
 import type { Context } from '../registry/context.ts';
 import { itemsNamed, type OpenedServer, type RidingItem, readContents } from '../registry/riding-source.ts';
-import { keptOf, type Resolved } from './kept.ts';
+import { keptOf } from './kept.ts';
+import { Shelf } from './shelf.ts';
+
+/** One skill per name, and what there is to say of those that are none. */
+export interface Resolved {
+  readonly skills: readonly RidingSkill[];
+  readonly diagnostics: readonly Diagnostic[];
+}
 
 let shipped: { bundled: Layer; framework: Layer } | null = null;
 
@@ -27,14 +36,32 @@ export async function resolveSkills(
 ): Promise<Resolved> {
   if (manifest.skills === null) return { skills: [], diagnostics: [] };
   const items = await itemsFor(ctx, server, tools);
-  const kept = keptOf(server);
-  const of = JSON.stringify([items, server.declared.map(({ file, digest }) => [file, digest])]);
-  if (kept.resolved?.of !== of)
-    kept.resolved = { of, ...(await resolve(ctx, server, manifest.skills, items)) };
-  const { skills, diagnostics } = kept.resolved;
+  const { skills, diagnostics } = await resolvedOnce(ctx, server, manifest.skills, items);
   const names = new Set(tools);
   const concerned = skills.filter((skill) => concerns(skill, names));
   return { skills: concerned, diagnostics: concerningNotes(diagnostics, { skills, concerned }) };
+}
+
+/** As read from the contents that `of` names: reading hundreds anew costs more than all the rest of a list. */
+const kept = new Shelf<Resolved & { readonly of: string }>('skills');
+
+async function resolvedOnce(
+  ctx: Context,
+  server: OpenedServer,
+  choice: SkillsChoice,
+  items: readonly RidingItem[],
+): Promise<Resolved> {
+  const of = JSON.stringify([items, server.source.declared.map(({ file, digest }) => [file, digest])]);
+  const { key } = keptOf(server);
+  const known = kept.get(key);
+  if (known?.of === of) return known;
+  const resolved = await resolve(ctx, server, choice, items);
+  const chars = resolved.skills.reduce(
+    (sum, { description, method }) => sum + description.length + method.length,
+    0,
+  );
+  kept.set(key, { of, ...resolved }, of.length + chars);
+  return resolved;
 }
 
 async function resolve(
@@ -59,7 +86,7 @@ async function resolve(
   const declared = readLayer({
     kind: 'declared',
     label: `skills of the server ${server.name}`,
-    files: server.declared.map(({ file, text }) => ({ path: file, content: text })),
+    files: server.source.declared.map(({ file, text }) => ({ path: file, content: text })),
   });
   const { bundled, framework } = shippedLayers();
   const { skills } = resolveLayers([
@@ -72,11 +99,11 @@ async function resolve(
 
 /** The opened server's candidates were found by its last list; tools that are not in that one are looked up by name. */
 async function itemsFor(ctx: Context, server: OpenedServer, tools: readonly string[]): Promise<RidingItem[]> {
-  const known = new Set(server.tools?.flatMap((tool) => nameOf(tool)));
+  const known = new Set(server.source.tools?.flatMap((tool) => nameOf(tool)));
   const others = tools.filter((tool) => !known.has(tool)).map((tool) => tool.replaceAll('_', '-'));
-  if (others.length === 0) return [...server.candidates];
+  if (others.length === 0) return [...server.source.candidates];
   const found = await itemsNamed(ctx, others);
-  const byName = new Map([...server.candidates, ...found].map((item) => [item.name, item]));
+  const byName = new Map([...server.source.candidates, ...found].map((item) => [item.name, item]));
   return [...byName.values()];
 }
 

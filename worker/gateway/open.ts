@@ -1,29 +1,32 @@
 import type { Deps } from '../deps.ts';
 import type { Context } from '../registry/context.ts';
-import type { Listener, Listing } from '../registry/listing.ts';
-import { type OpenedServer, openListedServer, openServer } from '../registry/riding-source.ts';
+import { type OpenedServer, openServer, type RidingSource } from '../registry/riding-source.ts';
 import { readManifest } from '../registry/servers.ts';
 import { keptOf } from './kept.ts';
 import { createOutbound } from './outbound.ts';
 import { ServerSession } from './session.ts';
+import { Shelf } from './shelf.ts';
 import { targetOf } from './target.ts';
 
 type Ways = Pick<Deps, 'servers' | 'outbound'>;
 
-/** A server of the caller's, ready to be spoken to. Needs `skills:read`. @throws RegistryError `not_found` */
-export async function openSession(ctx: Context, deps: Ways, name: string): Promise<ServerSession> {
-  return sessionOf(ctx, deps, await openServer(ctx, name));
-}
+const sources = new Shelf<RidingSource>('source');
 
-/** As {@link openSession}, with what the caller is told of the account's items. */
-export async function openListedSession(
+/**
+ * A server of the caller's, ready to be spoken to. `tells`: with what the caller is told of the account's items. Needs
+ * `skills:read`. @throws RegistryError `not_found`
+ */
+export async function openSession(
   ctx: Context,
   deps: Ways,
   name: string,
-  listener: Listener,
-): Promise<{ session: ServerSession; listing: Listing }> {
-  const { server, listing } = await openListedServer(ctx, name, listener);
-  return { session: sessionOf(ctx, deps, server), listing };
+  { tells }: { tells: boolean } = { tells: false },
+): Promise<ServerSession> {
+  const key = ctx.key && `${ctx.key} ${name}`;
+  const held = (key && sources.get(key)) || null;
+  const server = await openServer(ctx, name, { tells, held });
+  if (key && server.source !== held) sources.set(key, server.source, JSON.stringify(server.source).length);
+  return sessionOf(ctx, deps, server);
 }
 
 /** `deadline`: milliseconds in which it has to list its tools. */

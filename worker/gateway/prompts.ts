@@ -5,23 +5,29 @@ import {
   type Result,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { RegistryError } from '../../schema/errors.ts';
 import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
 import { forwardMethod } from './forward.ts';
 import type { GatewayRequest } from './server.ts';
 
 const MOST_PAGES = 20;
 
-/** `prompts/list`: the active skills on the first page, before the server's own prompts; its names win over theirs. */
+/**
+ * `prompts/list`: the active skills on the first page, before the server's own prompts; its names win over theirs. A
+ * server that does not answer takes its own prompts along, and no more.
+ */
 export async function listRidingPrompts(
   request: GatewayRequest,
   message: JSONRPCRequest,
   ctx: ServerContext,
 ): Promise<Result> {
-  const own: Result = (await hasPrompts(request))
-    ? await forwardMethod(request, message, ctx)
-    : { prompts: [] };
+  const isFirst = message.params?.cursor === undefined;
+  const own = await listOwn(request, message, ctx).catch((error: unknown): Result => {
+    if (isFirst && isDown(error)) return { prompts: [] };
+    throw error;
+  });
   const prompts = Array.isArray(own.prompts) ? own.prompts : [];
-  if (message.params?.cursor !== undefined) return own;
+  if (!isFirst) return own;
   const names = new Set(prompts.map((prompt: { name?: unknown }) => prompt?.name));
   const riding = listPrompts(await active(request)).filter(({ name }) => !names.has(name));
   return { ...own, prompts: [...riding, ...prompts] };
@@ -36,29 +42,46 @@ export async function getRidingPrompt(
   const { name } = (message.params ?? {}) as { name?: unknown };
   if (typeof name !== 'string')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'A prompt has a name.');
-  const has = await hasPrompts(request);
   const answer = getPrompt(await active(request), name);
   const ours = !('error' in answer);
-  if (has && (!ours || (await namesOwn(request, name, ctx)))) {
-    try {
+  try {
+    if ((await hasPrompts(request)) && (!ours || (await namesOwn(request, name, ctx))))
       return await forwardMethod(request, message, ctx);
-    } catch (error) {
-      // What neither has is told by what rides here.
-      if (!(error instanceof ProtocolError) || error.code !== ProtocolErrorCode.InvalidParams || ours)
-        throw error;
-      if (await namesOwn(request, name, ctx)) throw error;
-    }
+  } catch (error) {
+    if (ours ? !isDown(error) : !isUnknown(error) || (await namesOwn(request, name, ctx))) throw error;
   }
+  // What neither has is told by what rides here.
   if ('error' in answer) throw new ProtocolError(answer.error.code, answer.error.message);
   return { ...answer };
+}
+
+function isDown(error: unknown): boolean {
+  return error instanceof RegistryError && error.code === 'unavailable';
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof ProtocolError && error.code === ProtocolErrorCode.InvalidParams;
+}
+
+async function listOwn(
+  request: GatewayRequest,
+  message: JSONRPCRequest,
+  ctx: ServerContext,
+): Promise<Result> {
+  return (await hasPrompts(request)) ? forwardMethod(request, message, ctx) : { prompts: [] };
 }
 
 async function hasPrompts({ session }: GatewayRequest): Promise<boolean> {
   return (await session.upstream.facts(session.deadline())).capabilities.prompts !== undefined;
 }
 
+/** Of a server whose tools were never seen, those are active that need none of them. */
 async function active({ session }: GatewayRequest) {
-  return (await session.riding(session.shown(await session.known()))).active;
+  const known = await session.known().catch((error: unknown) => {
+    if (isDown(error)) return { tools: [] };
+    throw error;
+  });
+  return (await session.riding(session.shown(known))).active;
 }
 
 async function namesOwn(request: GatewayRequest, name: string, ctx: ServerContext): Promise<boolean> {

@@ -7,9 +7,10 @@ import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-
 import { cancelled } from './cancel.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { refuseLoop } from './loop.ts';
-import { openListedSession, openSession } from './open.ts';
+import { openSession } from './open.ts';
 import { requireMay } from './permitted.ts';
 import { buildGateway, HANDSHAKES } from './server.ts';
+import { ToolsApart } from './tools-apart.ts';
 
 /**
  * Another MCP server at `/mcp/<server>`, in every revision at once and without sessions. Answers stream through as they
@@ -34,15 +35,22 @@ gateway.all('/:server', async (c) => {
     clientId: ctx.clientId,
   });
   ctx.client = caller.name;
-  const { session, listing } = methods.some((method) => tellsItems(method, caller))
-    ? await openListedSession(ctx, c.var.deps, name, caller)
-    : { session: await openSession(ctx, c.var.deps, name), listing: null };
+  const tells = methods.some((method) => tellsItems(method, caller));
+  const session = await openSession(ctx, c.var.deps, name, { tells });
   await requireMay(session, messages);
   const callerId = ctx.actor.id;
   for (const work of cancelled(session, callerId, messages)) ctx.defer(work);
-  const request = { session, caller, listing, callerId, mirrored: mirroredBy(c.req.raw) };
+  const apart = messages.length === 1 && methods[0] === 'tools/list' ? new ToolsApart() : null;
+  const request = {
+    session,
+    caller,
+    callerId,
+    apart,
+    mirrored: mirroredBy(c.req.raw),
+  };
   const handler = createMcpHandler(() => buildGateway(request, methods), { keepAliveMs: KEEP_ALIVE_MS });
-  return handler.fetch(c.req.raw, { parsedBody: body });
+  const response = await handler.fetch(c.req.raw, { parsedBody: body });
+  return apart ? apart.into(response) : response;
 });
 
 /** Whether the answer names the account's items, which are then read with the server. */

@@ -13,20 +13,21 @@ import { composeInstructions } from '../../schema/riding/channels.ts';
 import { logged } from '../log.ts';
 import { LIST_CACHE, NO_CACHE } from '../mcp/cache.ts';
 import type { Caller } from '../mcp/caller.ts';
-import { type Listing, readListing } from '../registry/listing.ts';
+import { readListing } from '../registry/listing.ts';
 import { forwardCall, forwardMethod } from './forward.ts';
 import type { Facts } from './kept.ts';
 import { getRidingPrompt, listRidingPrompts } from './prompts.ts';
 import type { ServerSession } from './session.ts';
 import { shownName } from './shown-tools.ts';
 import { listShownTools } from './tools.ts';
+import type { ToolsApart } from './tools-apart.ts';
 
 /** What the handlers of one request work with. */
 export interface GatewayRequest {
   readonly session: ServerSession;
   readonly caller: Caller;
-  /** What the caller is told of the account's items, where it was read with the server. */
-  readonly listing?: Listing | null;
+  /** Takes a list of tools that is all that is asked for. */
+  readonly apart?: ToolsApart | null;
   /** Who calls, to tell one caller's requests from another's. */
   readonly callerId: string;
   /** `Mcp-Param-*`, as the caller sent them. */
@@ -67,7 +68,7 @@ export async function buildGateway(request: GatewayRequest, methods: readonly st
 function answer(request: GatewayRequest, message: JSONRPCRequest, ctx: ServerContext): Promise<Result> {
   switch (message.method) {
     case 'tools/list':
-      return listShownTools(request);
+      return listTools(request);
     case 'tools/call':
       return callShown(request, message.params ?? {}, ctx);
     case 'prompts/list':
@@ -77,6 +78,11 @@ function answer(request: GatewayRequest, message: JSONRPCRequest, ctx: ServerCon
     default:
       return forwardMethod(request, message, ctx);
   }
+}
+
+async function listTools(request: GatewayRequest): Promise<Result> {
+  const list = await listShownTools(request);
+  return request.apart?.take(list) ?? { ...list, tools: [...list.tools] };
 }
 
 /** A call comes with the name that clients take. */
@@ -103,7 +109,7 @@ function offered({ tools: _, prompts: __, resources, ...rest }: ServerCapabiliti
 }
 
 /** The channels of riding.md 7.1 between the pointer and the block. A server that is down is no reason to say nothing. */
-async function handshake({ session, caller, listing: read }: GatewayRequest): Promise<{
+async function handshake({ session, caller }: GatewayRequest): Promise<{
   instructions: string;
   facts: Facts | null;
 }> {
@@ -118,7 +124,7 @@ async function handshake({ session, caller, listing: read }: GatewayRequest): Pr
   };
   const before = composeInstructions(channels).length + 2;
   const cap = Math.max(0, listingCap(caller.client, 'instructions') - before);
-  const told = read ?? (await readListing(ctx, caller));
+  const told = session.listing(caller) ?? (await readListing(ctx, caller));
   const listing = composeListing({ ...told, cap: Math.max(cap, POINTER.length), channel: 'instructions' });
   const points = listing.startsWith(POINTER);
   return {

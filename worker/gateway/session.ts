@@ -8,10 +8,11 @@ import { type GraphMapping, graphTool } from '../../schema/riding/graph.ts';
 import type { Manifest } from '../../schema/riding/manifest.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 import type { Context } from '../registry/context.ts';
+import { type Listener, type Listing, toListing } from '../registry/listing.ts';
 import { keepTools, type OpenedServer } from '../registry/riding-source.ts';
 import { probeGraph } from './graph-probe.ts';
-import { type Kept, keptOf, type Resolved } from './kept.ts';
-import { resolveSkills } from './layers.ts';
+import { type Kept, keptOf } from './kept.ts';
+import { type Resolved, resolveSkills } from './layers.ts';
 import { LOADER, type ShownTools, shownTools } from './shown-tools.ts';
 import { listUpstreamTools, usable } from './tool-list.ts';
 import { type Target, Upstream } from './upstream.ts';
@@ -79,7 +80,7 @@ export class ServerSession {
   /** Its tools without asking it again, where it has ever been asked. */
   known(): Promise<Listed> {
     if (this.#listed) return this.#listed;
-    const { tools } = this.server;
+    const { tools } = this.server.source;
     if (!tools) return this.listed();
     this.#known ??= Promise.resolve({ ...usable(tools), staleSince: null });
     return this.#known;
@@ -99,7 +100,7 @@ export class ServerSession {
       tools: namesOf(shown),
       extensions,
       graph:
-        graph && asksGraph(skills)
+        graph && this.asksGraph(skills)
           ? await probeGraph(this.upstream, this.kept, graph, {
               tools: shown.served,
               now: this.ctx.now,
@@ -109,6 +110,17 @@ export class ServerSession {
     };
     const judged = evaluate(skills, facts);
     return { skills, active: judged.active, diagnostics: [...diagnostics, ...judged.diagnostics] };
+  }
+
+  /** Whether which of these are active hangs on the server's graph. */
+  asksGraph(skills: readonly RidingSkill[]): boolean {
+    return this.manifest.graph !== null && asksGraph(skills);
+  }
+
+  /** What a caller is told of the account's items; null where it was not read with the server. */
+  listing(listener: Listener): Listing | null {
+    const { listed } = this.server.source;
+    return listed && toListing(this.ctx, listener, listed);
   }
 
   /** One skill per name, active or not. */
@@ -130,9 +142,10 @@ export class ServerSession {
   }
 
   async #list(): Promise<Listed> {
-    const { name, tools: last, toolsAt } = this.server;
+    const { name, toolsAt, source } = this.server;
+    const { tools: last } = source;
     try {
-      const listed = await listUpstreamTools(this.upstream, name, this.deadline());
+      const listed = await listUpstreamTools(this.upstream, { name, key: this.kept.key }, this.deadline());
       const changed = JSON.stringify(listed.tools) !== JSON.stringify(last);
       if (changed || this.ctx.now() - (toolsAt ?? 0) >= LISTED_PRECISION_MS)
         this.ctx.defer(keepTools(this.ctx, this.server, [...listed.tools]));

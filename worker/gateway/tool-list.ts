@@ -1,5 +1,6 @@
 import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { RegistryError } from '../../schema/errors.ts';
+import { Shelf } from './shelf.ts';
 import { rejected, type Upstream } from './upstream.ts';
 
 /** What no client could use, and no isolate should hold. */
@@ -16,25 +17,37 @@ export interface ToolList {
 /** Every page of a server's tools. @throws RegistryError `unavailable` when it does not answer, or with too much */
 export async function listUpstreamTools(
   upstream: Upstream,
-  name: string,
+  /** `key`: of what is kept of the server. */
+  { name, key }: { name: string; key: string },
   signal: AbortSignal,
 ): Promise<ToolList> {
   const listed: unknown[] = [];
   let cursor: string | undefined;
-  let chars = 0;
+  let json = '';
   for (let page = 0; page < MOST_PAGES; page++) {
     const answer = await upstream.request('tools/list', cursor === undefined ? {} : { cursor }, { signal });
     if ('error' in answer) throw rejected(name, 'tools/list', answer.error);
     const { tools, nextCursor } = answer.result;
     if (!Array.isArray(tools)) throw tooMuch(name, 'gave no list of tools');
-    chars += JSON.stringify(tools).length;
+    json += JSON.stringify(tools);
     listed.push(...tools);
-    if (chars > MOST_CHARS || listed.length > MOST_TOOLS)
+    if (json.length > MOST_CHARS || listed.length > MOST_TOOLS)
       throw tooMuch(name, `lists more than ${MOST_TOOLS} tools, or more than 2 MiB of them`);
-    if (typeof nextCursor !== 'string' || nextCursor === cursor) return usable(listed);
+    if (typeof nextCursor !== 'string' || nextCursor === cursor) return usableOnce(key, json, listed);
     cursor = nextCursor;
   }
   throw tooMuch(name, `lists its tools on more than ${MOST_PAGES} pages`);
+}
+
+const lists = new Shelf<ToolList & { readonly json: string }>('tools');
+
+/** Most lists are the list of before, and then so is what is given. */
+function usableOnce(key: string, json: string, listed: readonly unknown[]): ToolList {
+  const last = lists.get(key);
+  if (last?.json === json) return last;
+  const list = { json, ...usable(listed) };
+  lists.set(key, list, 2 * json.length);
+  return list;
 }
 
 /** Tools that a client takes: one that it cannot read would cost it the whole list. */

@@ -2,9 +2,12 @@ import type { Result, Tool } from '@modelcontextprotocol/server';
 import type { ClientRow } from '../../schema/clients.ts';
 import { composeTools } from '../../schema/riding/compose.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
+import type { RidingSkill } from '../../schema/riding/skill.ts';
+import type { Caller } from '../mcp/caller.ts';
 import { skillsTool } from '../mcp/skills-tool.ts';
 import type { GatewayRequest } from './server.ts';
 import type { ServerSession } from './session.ts';
+import { Shelf } from './shelf.ts';
 import { exposed, LOADER } from './shown-tools.ts';
 
 /** Since when a list stands in for one that the server does not give, as an ISO 8601 time. */
@@ -12,16 +15,55 @@ const STALE_META_KEY = 'repertoire/staleSince';
 /** The same by the names of servers, in the main list. */
 const STALE_SERVERS_META_KEY = 'repertoire/staleServers';
 
+/** A list as it was made, with what it was made of. */
+interface ShownList {
+  readonly mark: string;
+  readonly listed: readonly Tool[];
+  readonly active: readonly RidingSkill[];
+  readonly asksGraph: boolean;
+  readonly tools: readonly Tool[];
+}
+
+const lists = new Shelf<ShownList>('list');
+
 /** `tools/list`: the server's tools, then the loader, each with what rides on it. */
-export async function listShownTools({ session, caller, listing }: GatewayRequest): Promise<Result> {
-  const [listed, loader] = await Promise.all([
-    session.listed(),
-    skillsTool(session.ctx, caller, listing ?? null),
-  ]);
-  const shown = session.shown(listed);
-  const { active } = await session.riding(shown);
-  const { tools } = composed(session, [...shown.tools, loader.tool], active, caller.client);
-  return { tools: await exposed(tools), ...staleMeta(listed.staleSince) };
+export async function listShownTools({
+  session,
+  caller,
+}: GatewayRequest): Promise<Result & { tools: readonly Tool[] }> {
+  const listed = await session.listed();
+  return { tools: await keptList(session, caller, listed.tools), ...staleMeta(listed.staleSince) };
+}
+
+/** Most lists are the list of before, and then the answer is the same object. */
+async function keptList(
+  session: ServerSession,
+  caller: Caller,
+  listed: readonly Tool[],
+): Promise<readonly Tool[]> {
+  const { ctx, server, kept } = session;
+  const { mark } = server.source;
+  const key = ctx.key && JSON.stringify([kept.key, caller.client?.id, ctx.actor.readOnly]);
+  const last = key ? lists.get(key) : undefined;
+  const same = last?.mark === mark && last.listed === listed;
+  if (same && !last.asksGraph) return last.tools;
+  const shown = session.shown({ tools: listed });
+  const { skills, active } = await session.riding(shown);
+  if (same && sameSkills(last.active, active)) return last.tools;
+  const { tool: loader } = await skillsTool(ctx, caller, session.listing(caller));
+  const { tools, rides } = composed(session, [...shown.tools, loader], active, caller.client);
+  const list = { mark, listed, active, asksGraph: session.asksGraph(skills), tools: await exposed(tools) };
+  if (key)
+    lists.set(
+      key,
+      list,
+      rides.reduce((sum, { length }) => sum + length, JSON.stringify(listed).length),
+    );
+  return list.tools;
+}
+
+function sameSkills(a: readonly RidingSkill[], b: readonly RidingSkill[]): boolean {
+  return a.length === b.length && a.every((skill, index) => skill === b[index]);
 }
 
 /** Tools with what rides on them for one client. */

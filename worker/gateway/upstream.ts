@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { RegistryError } from '../../schema/errors.ts';
 import { newId } from '../registry/random.ts';
-import { type Facts, type Kept, keepFacts } from './kept.ts';
+import { type Facts, type Kept, KeptFacts } from './kept.ts';
 import { THROUGH_HEADER } from './loop.ts';
 import { EndedEarly, notAnswered } from './upstream-error.ts';
 
@@ -59,8 +59,7 @@ const FACTS_CHARS = 256 * 1024;
 export class Upstream {
   readonly #name: string;
   readonly #target: () => Promise<Target>;
-  readonly #kept: Kept;
-  readonly #callerId: string;
+  readonly #known: KeptFacts;
 
   constructor(options: {
     name: string;
@@ -71,17 +70,12 @@ export class Upstream {
   }) {
     this.#name = options.name;
     this.#target = options.target;
-    this.#kept = options.kept;
-    this.#callerId = options.callerId;
+    this.#known = new KeptFacts(options.kept, options.callerId);
   }
 
   /** What it offers; asked at most once by an isolate. @throws RegistryError `unavailable` */
   async facts(signal: AbortSignal): Promise<Facts> {
-    const known = this.#kept.facts.get(this.#callerId);
-    if (known) return known;
-    const told = await this.#negotiate(signal);
-    keepFacts(this.#kept, this.#callerId, told);
-    return told;
+    return this.#known.get() ?? this.#negotiate(signal);
   }
 
   /** One request there and back. @throws RegistryError `unavailable` when no answer comes */
@@ -98,8 +92,7 @@ export class Upstream {
       if (!mayHaveChanged(error)) throw notAnswered(this.#name, error);
       refused = error;
     }
-    const { facts: known } = this.#kept;
-    if (known.get(this.#callerId) === facts) known.delete(this.#callerId);
+    this.#known.drop(facts);
     const again = await this.facts(forwarding.signal);
     if (sameEra(facts, again)) throw notAnswered(this.#name, refused);
     // A session that has ended, or a revision that is not spoken any more, did nothing, so nothing is done twice.
@@ -112,7 +105,7 @@ export class Upstream {
 
   /** Tells it that a request is not waited for any more. */
   async cancel(id: string): Promise<void> {
-    const facts = this.#kept.facts.get(this.#callerId);
+    const facts = this.#known.get();
     if (facts?.era.type !== 'legacy') return;
     await this.#tell(facts, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
   }
@@ -125,7 +118,9 @@ export class Upstream {
     try {
       await client.connect(transport, { signal });
       const facts = factsOf(client, transport.sessionId);
-      if (JSON.stringify(facts).length > FACTS_CHARS) throw saysTooMuch(this.#name);
+      const chars = JSON.stringify(facts).length;
+      if (chars > FACTS_CHARS) throw saysTooMuch(this.#name);
+      this.#known.set(facts, chars);
       return facts;
     } catch (error) {
       throw notAnswered(this.#name, signal.aborted ? signal.reason : error);

@@ -52,6 +52,8 @@ export interface Holder {
 
 /** How a claim is confirmed. Its sub-queries yield nothing for a credential that does not hold. */
 interface Lookup {
+  /** Of what may be kept for the next call; null for a device, which is told by what is in its folders. */
+  readonly key: string | null;
   readonly account: SQL<string>;
   /** Id of the calling device; null where the caller is none. */
   readonly device: SQL<string> | null;
@@ -87,6 +89,7 @@ function lookUpToken(db: Database, { hash }: TokenClaim, now: number): Lookup {
     or(isNull(tokens.expiresAt), gt(tokens.expiresAt, now)),
   );
   return {
+    key: `token ${hash}`,
     account: sql`(select ${tokens.accountId} from ${tokens} where ${holds})`,
     device: null,
     statements: [
@@ -116,6 +119,7 @@ function lookUpDevice(db: Database, { tokenHash, proof }: DeviceClaim, now: numb
   );
   const from = sql`from ${deviceTokens} inner join ${devices} on ${devices.id} = ${deviceTokens.deviceId} where ${holds}`;
   return {
+    key: null,
     account: sql`(select ${devices.accountId} ${from})`,
     device: sql`(select ${devices.id} ${from})`,
     statements: [
@@ -140,6 +144,7 @@ function lookUpDevice(db: Database, { tokenHash, proof }: DeviceClaim, now: numb
 function lookUpSession(db: Database, { hash }: SessionClaim, now: number): Lookup {
   const holds = and(eq(sessions.hash, hash), isNull(sessions.revokedAt), gt(sessions.expiresAt, now));
   return {
+    key: `session ${hash}`,
     account: sql`(select ${sessions.accountId} from ${sessions} where ${holds})`,
     device: null,
     statements: [
@@ -167,6 +172,7 @@ function lookUpApplication(db: Database, { grant, accountId, scopes }: OAuthClai
     isNull(applications.revokedAt),
   );
   return {
+    key: `grant ${grant}`,
     account: sql`(select ${applications.accountId} from ${applications} where ${holds})`,
     device: null,
     statements: [

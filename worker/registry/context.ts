@@ -77,6 +77,11 @@ export class Context {
     return device && this.#actor ? sql`${this.#actor.id}` : device;
   }
 
+  /** Under which something may be kept from one call to the next with the same credential, proven or not. */
+  get key(): string | null {
+    return this.#lookup.key;
+  }
+
   /** The caller. Only after the first batch. */
   get actor(): Actor {
     if (!this.#actor) throw new RegistryError('internal', 'The caller was asked for before the first query.');

@@ -60,12 +60,10 @@ export function listingStatements(ctx: Context) {
   ] as const;
 }
 
+export type ListingAnswers = BatchResponse<ReturnType<typeof listingStatements>>;
+
 /** What {@link readListing} gives, from the answers to its statements. Needs `skills:read`. */
-export function toListing(
-  ctx: Context,
-  { client, wsl }: Listener,
-  answers: BatchResponse<ReturnType<typeof listingStatements>>,
-): Listing {
+export function toListing(ctx: Context, { client, wsl }: Listener, answers: ListingAnswers): Listing {
   const [[account], skills, personas, counts, folders, exceptions, [main]] = answers;
   ctx.require('skills:read');
   const out = kindsLeftOut({ client, hasDevice: ctx.device !== null, wsl, folders });

@@ -2,10 +2,10 @@ import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import { MAIN_FILE } from '../../schema/item.ts';
 import type { ServerCredential } from '../../schema/servers.ts';
-import { blobs, files, items } from '../db/tables/registry.ts';
+import { accounts, blobs, files, items } from '../db/tables/registry.ts';
 import { serverSkills, servers } from '../db/tables/servers.ts';
 import type { Context } from './context.ts';
-import { type Listener, type Listing, listingStatements, toListing } from './listing.ts';
+import { type ListingAnswers, listingStatements } from './listing.ts';
 import { noServer } from './servers.ts';
 
 /** More skills than these ride on no server. */
@@ -22,13 +22,23 @@ export interface OpenedServer {
   readonly credential: string | null;
   readonly grant: string | null;
   readonly version: number;
-  /** What it listed last, and when. */
-  readonly tools: unknown[] | null;
+  /** When it last listed its tools. */
   readonly toolsAt: number | null;
+  readonly source: RidingSource;
+}
+
+/** What may ride on a server, and what is told beside it. */
+export interface RidingSource {
+  /** The same for as long as nothing of it has changed. What a device is told also hangs on its folders. */
+  readonly mark: string;
+  /** What the server listed last. */
+  readonly tools: readonly unknown[] | null;
   /** Skills that are declared for it, by file name. */
   readonly declared: readonly { readonly file: string; readonly digest: string; readonly text: string }[];
   /** Active skills of the account that may ride on its tools, as far as their names and the last list tell. */
   readonly candidates: readonly RidingItem[];
+  /** What is told of the account's items, for `toListing`; null where it was not read. */
+  readonly listed: ListingAnswers | null;
 }
 
 /** An active skill of the account; `digest` is of its SKILL.md. */
@@ -46,35 +56,44 @@ const columns = {
   credential: servers.credential,
   grant: servers.grant,
   version: servers.version,
-  tools: servers.tools,
   toolsAt: servers.toolsAt,
+  updatedAt: servers.updatedAt,
+  epoch: accounts.epoch,
+  seq: accounts.seq,
 } as const;
 
-/** Opens one server, in the round trip that proves the caller. Needs `skills:read`. @throws RegistryError `not_found` */
-export async function openServer(ctx: Context, name: string): Promise<OpenedServer> {
-  const [server] = await open(ctx, eq(servers.name, name));
-  if (!server) throw noServer(name);
-  return server;
-}
-
-/** As {@link openServer}, with what the caller is told of the account's items: in one round trip as well. */
-export async function openListedServer(
+/**
+ * Opens one server, in the round trip that proves the caller. `tells`: with what is told of the account's items. `held` is
+ * what an earlier call read: as long as that has not changed, little more than the caller is looked up. Needs `skills:read`.
+ * @throws RegistryError `not_found`
+ */
+export async function openServer(
   ctx: Context,
   name: string,
-  listener: Listener,
-): Promise<{ server: OpenedServer; listing: Listing }> {
-  const [rows, declared, found, ...listed] = await ctx.batch([
-    ...serverStatements(ctx, eq(servers.name, name)),
-    ...listingStatements(ctx),
-  ]);
-  const [server] = toServers(ctx, [rows, declared, found]);
-  if (!server) throw noServer(name);
-  return { server, listing: toListing(ctx, listener, listed) };
+  { tells, held }: { tells: boolean; held: RidingSource | null },
+): Promise<OpenedServer> {
+  const which = ofAccount(ctx, eq(servers.name, name));
+  if (held && (held.listed || !tells)) {
+    const [[row]] = await ctx.batch([selectServers(ctx, which)]);
+    ctx.require('skills:read');
+    if (!row) throw noServer(name);
+    if (markOf(row) === held.mark) return { ...row, source: held };
+  }
+  const [[row], tools, declared, found, ...listed] = tells
+    ? await ctx.batch([...everything(ctx, which), ...listingStatements(ctx)])
+    : await ctx.batch(everything(ctx, which));
+  ctx.require('skills:read');
+  if (!row) throw noServer(name);
+  return withSource(row, { tools, declared, found, listed: listed.length === 0 ? null : listed });
 }
 
 /** Opens the servers whose tools are in the main list, by name. Needs `skills:read`. */
-export function openMainServers(ctx: Context): Promise<OpenedServer[]> {
-  return open(ctx, eq(servers.inMain, true));
+export async function openMainServers(ctx: Context): Promise<OpenedServer[]> {
+  const [rows, tools, declared, found] = await ctx.batch(
+    everything(ctx, ofAccount(ctx, eq(servers.inMain, true))),
+  );
+  ctx.require('skills:read');
+  return rows.map((row) => withSource(row, { tools, declared, found, listed: null }));
 }
 
 /** Active skills with one of these names. */
@@ -107,14 +126,14 @@ export async function keepTools(
     .where(and(eq(servers.id, id), eq(servers.version, version)));
 }
 
-async function open(ctx: Context, which: SQL): Promise<OpenedServer[]> {
-  return toServers(ctx, await ctx.batch(serverStatements(ctx, which)));
+function ofAccount(ctx: Context, which: SQL): SQL | undefined {
+  return and(eq(servers.accountId, ctx.account), which);
 }
 
-function serverStatements(ctx: Context, which: SQL) {
-  const mine = and(eq(servers.accountId, ctx.account), which);
+function everything(ctx: Context, which: SQL | undefined) {
   return [
-    ctx.db.select(columns).from(servers).where(mine).orderBy(asc(servers.name)),
+    selectServers(ctx, which),
+    ctx.db.select({ server: servers.id, tools: servers.tools }).from(servers).where(which),
     ctx.db
       .select({
         server: serverSkills.serverId,
@@ -124,31 +143,54 @@ function serverStatements(ctx: Context, which: SQL) {
       })
       .from(serverSkills)
       .innerJoin(servers, eq(servers.id, serverSkills.serverId))
-      .where(mine)
+      .where(which)
       .orderBy(asc(serverSkills.file)),
-    selectItems(ctx, namesTools(mine)),
+    selectItems(ctx, namesTools(which)),
   ] as const;
 }
 
-function toServers(
-  ctx: Context,
-  [rows, declared, found]: BatchResponse<ReturnType<typeof serverStatements>>,
-): OpenedServer[] {
-  ctx.require('skills:read');
-  const candidates = unpack(found);
-  return rows.map((row) => ({
-    ...row,
-    declared: declared.filter(({ server }) => server === row.id),
-    candidates,
-  }));
+function selectServers(ctx: Context, which: SQL | undefined) {
+  return ctx.db
+    .select(columns)
+    .from(servers)
+    .innerJoin(accounts, eq(accounts.id, servers.accountId))
+    .where(which)
+    .orderBy(asc(servers.name));
+}
+
+type Row = Awaited<ReturnType<typeof selectServers>>[number];
+type Everything = BatchResponse<ReturnType<typeof everything>>;
+
+function withSource(
+  row: Row,
+  read: {
+    tools: Everything[1];
+    declared: Everything[2];
+    found: Everything[3];
+    listed: ListingAnswers | null;
+  },
+): OpenedServer {
+  const source = {
+    mark: markOf(row),
+    tools: read.tools.find(({ server }) => server === row.id)?.tools ?? null,
+    declared: read.declared.filter(({ server }) => server === row.id),
+    candidates: unpack(read.found),
+    listed: read.listed,
+  };
+  return { ...row, source };
+}
+
+/** Every change of an item and of the guidelines moves `seq`, every one of the server and of its skills `updatedAt`. */
+function markOf({ id, epoch, seq, updatedAt, toolsAt }: Row): string {
+  return [id, epoch, seq, updatedAt, toolsAt].join(' ');
 }
 
 /**
  * Skills that say what they ride on, or that are called like a tool of the last list: item names hold no `_`. Where the
  * front matter is not kept as JSON, only the reader can tell.
  */
-function namesTools(mine: SQL | undefined): SQL {
-  const tools = sql`select replace(json_extract(tool.value, '$.name'), '_', '-') from ${servers}, json_each(${servers.tools}) as tool where ${mine}`;
+function namesTools(which: SQL | undefined): SQL {
+  const tools = sql`select replace(json_extract(tool.value, '$.name'), '_', '-') from ${servers}, json_each(${servers.tools}) as tool where ${which}`;
   return sql`(${items.frontMatter} is null or json_type(${items.frontMatter}, '$.references_tools') is not null or ${items.name} in (${tools}))`;
 }
 

@@ -5,7 +5,7 @@ import { readRidingSkill } from '../../schema/riding/skill.ts';
 import { SERVER_LIMITS } from '../../schema/servers.ts';
 import { serverSkills, servers } from '../db/tables/servers.ts';
 import type { Context } from './context.ts';
-import { getServer, type KnownServer, readServer, refuseSecrets } from './servers.ts';
+import { getServer, type KnownServer, moved, readServer, refuseSecrets } from './servers.ts';
 
 /** The text of a skill that is declared for one server. Needs `skills:read`. @throws RegistryError `not_found` */
 export async function getServerSkill(ctx: Context, name: string, file: string): Promise<string> {
@@ -59,7 +59,7 @@ export async function putServerSkill(
       .insert(serverSkills)
       .values({ serverId: id, file, text, digest })
       .onConflictDoUpdate({ target: [serverSkills.serverId, serverSkills.file], set: { text, digest } }),
-    ctx.db.update(servers).set({ updatedAt: ctx.now() }).where(eq(servers.id, id)),
+    touch(ctx, id),
   ]);
   return getServer(ctx, name);
 }
@@ -69,7 +69,14 @@ export async function removeServerSkill(ctx: Context, name: string, file: string
   const { id } = await readServer(ctx, name, 'skills:write');
   const gone = await ctx.db.select({ file: serverSkills.file }).from(serverSkills).where(named(id, file));
   if (gone.length === 0) throw noSkill(name, file);
-  await ctx.write([ctx.db.delete(serverSkills).where(named(id, file))]);
+  await ctx.write([ctx.db.delete(serverSkills).where(named(id, file)), touch(ctx, id)]);
+}
+
+function touch(ctx: Context, id: string) {
+  return ctx.db
+    .update(servers)
+    .set({ updatedAt: moved(ctx) })
+    .where(eq(servers.id, id));
 }
 
 function named(id: string, file: string) {

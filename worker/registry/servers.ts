@@ -135,7 +135,7 @@ export async function editServer(
     ...(credential ? { ...(await sealed(vault, row.id, credential)), grant: null } : {}),
     ...(moves ? { tools: null, toolsAt: null } : {}),
     version: sql`${servers.version} + 1`,
-    updatedAt: ctx.now(),
+    updatedAt: moved(ctx),
   };
   await ctx.write([ctx.db.update(servers).set(set).where(eq(servers.id, row.id))]);
   return getServer(ctx, name);
@@ -148,6 +148,11 @@ export async function removeServer(ctx: Context, name: string): Promise<void> {
     ctx.db.delete(serverSkills).where(eq(serverSkills.serverId, id)),
     ctx.db.delete(servers).where(eq(servers.id, id)),
   ]);
+}
+
+/** When a server changed: what is kept of it elsewhere goes by that, so that no two changes are at one time. */
+export function moved(ctx: Context): SQL<number> {
+  return sql<number>`max(${servers.updatedAt} + 1, ${ctx.now()})`;
 }
 
 /** What a credential is sealed for: it opens for this server only. */
