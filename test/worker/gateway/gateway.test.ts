@@ -182,6 +182,40 @@ describe('a server that is down', () => {
     expect(client.getInstructions()).toContain('[kglite-mode] bare');
     await expect(client.listTools()).rejects.toThrow('The server never cannot be reached');
   });
+
+  test.each([
+    ['and was seen before', true],
+    ['and has never answered', false],
+  ])('%s takes none of the skills from the prompts', async (_, seen) => {
+    const upstream = await startScripted(
+      ({ method, result }) => {
+        if (method === 'tools/list') result({ tools: [tool('echo')] });
+        if (method === 'prompts/list') result({ prompts: [{ name: 'own' }] });
+      },
+      { says: { capabilities: { tools: {}, prompts: {} } } },
+    );
+    const name = seen ? 'prompts-seen' : 'prompts-never';
+    await gateway.addServer(name, upstream.url, { manifest: 'skills: true\n' });
+    const skill = `---\nname: method\ndescription: How.\n---\n\nBy hand.\n`;
+    await gateway.api('PUT', `/servers/${name}/skills/method.md`, { text: skill });
+    if (seen) {
+      const before = await gateway.connect(`/mcp/${name}`);
+      await before.listTools();
+      expect((await before.listPrompts()).prompts.map((prompt) => prompt.name)).toContain('own');
+      await expect
+        .poll(async () => (await gateway.api('GET', `/servers/${name}`)).json.listed?.tools)
+        .toBe(1);
+    }
+    await upstream.stop();
+    const client = await gateway.connect(`/mcp/${name}`);
+    expect((await client.listPrompts()).prompts).toContainEqual({ name: 'method', description: 'How.' });
+    const { messages } = await client.getPrompt({ name: 'method' });
+    expect(messages).toEqual([
+      { role: 'user', content: { type: 'text', text: expect.stringContaining('By hand.') } },
+    ]);
+    for (const gone of [client.getPrompt({ name: 'own' }), client.listPrompts({ cursor: 'next' })])
+      await expect(gone).rejects.toThrow(`The server ${name} cannot be reached`);
+  });
 });
 
 describe('the main list', () => {
