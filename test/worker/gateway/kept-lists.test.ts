@@ -1,0 +1,111 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { openTestApi, type TestApi } from '../api/harness.ts';
+import { headersOf } from '../mcp/harness.ts';
+import { startScripted, tool } from './upstreams.ts';
+
+/** What an isolate keeps of a list must never outlive a change; the clock stands still, so that no change differs by its time. */
+let api: TestApi;
+let token: string;
+let upstream: { tools: object[] };
+
+beforeEach(async () => {
+  api = await openTestApi({ outbound: (url, init) => fetch(url, init) });
+  token = await api.token();
+  upstream = { tools: [tool('deploy'), { ...tool('look'), annotations: { readOnlyHint: true } }] };
+  const running = await startScripted(({ method, result }) => {
+    if (method === 'tools/list') result({ tools: upstream.tools });
+    else if (!method.startsWith('notifications/')) result({ content: [] });
+  });
+  onTestFinished(running.stop);
+  await send('POST', '/servers', { name: 'docs', upstream: running.url, manifest: 'skills: true\n' });
+});
+
+async function send(method: string, path: string, body: unknown): Promise<void> {
+  const { status, text } = await api.call(`/api/v1${path}`, { method, token, body });
+  if (status >= 300) throw new Error(text);
+}
+
+async function list(bearer = token): Promise<string> {
+  const { text } = await api.call('/mcp/docs', {
+    method: 'POST',
+    token: bearer,
+    headers: headersOf('tools/list', {}, '2025-06-18'),
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  });
+  await api.settle();
+  return JSON.stringify(JSON.parse(text.slice(text.indexOf('{'))).result);
+}
+
+/** The list once it is kept. */
+async function settled(): Promise<string> {
+  await list();
+  const kept = await list();
+  expect(await list()).toBe(kept);
+  return kept;
+}
+
+const skill = (name: string, text: string) =>
+  `---\nname: ${name}\ndescription: Of ${name}.\nreferences_tools: [deploy]\n---\n${text}\n`;
+
+test('every change is in the next list, however many lists were the same before', async () => {
+  const item = (text: string) => ({ files: { 'SKILL.md': { text: skill('method', text) } } });
+  const own = (text: string) => () =>
+    send('PUT', '/servers/docs/skills/own.md', { text: skill('own', text) });
+  const changes: [string, () => unknown, string | null][] = [
+    ['an item', () => send('POST', '/items', { kind: 'skill', name: 'method', ...item('First.') }), 'First.'],
+    [
+      'its edit',
+      () => send('PATCH', '/items/skill/method', { ...item('Second.'), expected_revision: 1 }),
+      'Second.',
+    ],
+    [
+      'its end',
+      () => send('PATCH', '/items/skill/method', { state: 'disabled', expected_revision: 2 }),
+      null,
+    ],
+    ['guidelines', () => send('PUT', '/guidelines', { text: 'Be brief, always.' }), 'Be brief, always.'],
+    ['a skill of the server', own('Third.'), 'Third.'],
+    ['its edit', own('Fourth.'), 'Fourth.'],
+    ['its end', () => send('DELETE', '/servers/docs/skills/own.md', undefined), null],
+    [
+      'the manifest',
+      () => send('PATCH', '/servers/docs', { manifest: 'tools:\n  - tool: look\n    rename: peer\n' }),
+      '"peer"',
+    ],
+    ["the server's own tools", () => upstream.tools.push(tool('more')), 'Does more.'],
+  ];
+  for (const [what, change, seen] of changes) {
+    const before = await settled();
+    await change();
+    const after = await list();
+    expect(after, what).not.toBe(before);
+    if (seen) expect(after, what).toContain(seen);
+    expect(await settled(), what).toBe(after);
+  }
+});
+
+test('what one credential is shown is not shown to another', async () => {
+  const reading = await api.token(['skills:read']);
+  for (let round = 0; round < 3; round++) {
+    expect(await list()).toContain('"deploy"');
+    expect(await list(reading)).not.toContain('"deploy"');
+    expect(await list(reading)).toContain('"look"');
+  }
+});
+
+test('a list that is the list of before costs one look-up in the database, which tells nothing of skills', async () => {
+  for (let n = 0; n < 30; n++) {
+    const text = skill(`method-${n}`, 'Text.');
+    await send('POST', '/items', { kind: 'skill', name: `method-${n}`, files: { 'SKILL.md': { text } } });
+  }
+  await settled();
+  const answers: string[] = [];
+  api.database.send = async (sent) => {
+    const answer = await sent();
+    answers.push(await answer.clone().text());
+    return answer;
+  };
+  expect(await list()).toContain('mcp-skill:method-29');
+  expect(answers).toHaveLength(1);
+  expect(answers[0]).not.toContain('method-');
+});
