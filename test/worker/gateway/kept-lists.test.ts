@@ -69,7 +69,7 @@ test('every change is in the next list, however many lists were the same before'
     ['its end', () => send('DELETE', '/servers/docs/skills/own.md', undefined), null],
     [
       'the manifest',
-      () => send('PATCH', '/servers/docs', { manifest: 'tools:\n  - tool: look\n    rename: peer\n' }),
+      () => send('PATCH', '/servers/docs', { manifest: 'tools:\n  - bundled: look\n    rename: peer\n' }),
       '"peer"',
     ],
     ["the server's own tools", () => upstream.tools.push(tool('more')), 'Does more.'],
