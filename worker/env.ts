@@ -6,6 +6,8 @@ export interface Env {
   readonly SECRET_KEY?: string;
   /** The embedded libSQL server of `npm start`. Bound there only. */
   readonly LIBSQL?: Fetcher;
+  /** Hosts elsewhere, straight from workerd. Bound on one machine only. */
+  readonly NETWORK?: Fetcher;
   /** A libSQL database elsewhere, such as at Turso. */
   readonly DATABASE_URL?: string;
   readonly DATABASE_AUTH_TOKEN?: string;

@@ -37,7 +37,7 @@ export default {
 } satisfies ExportedHandler<Env>;
 
 function open(env: Env): Deps {
-  const { SECRET_KEY = '', LIBSQL, DOORBELL } = env;
+  const { SECRET_KEY = '', LIBSQL, NETWORK, DOORBELL } = env;
   if (SECRET_KEY.length < SECRET_LENGTH) {
     throw new RegistryError(
       'unavailable',
@@ -53,7 +53,7 @@ function open(env: Env): Deps {
     assets,
     // The platform's fetch insists on being called by itself.
     signIn: signInOf(env, (url, init) => fetch(url, init)),
-    outbound: (url, init) => fetch(url, init),
+    outbound: (url, init) => (NETWORK ?? globalThis).fetch(url, init),
     place: LIBSQL ? () => 'this computer' : placeOf,
     servers: { vault: createVault(SECRET_KEY), loopback: env.LOOPBACK_SERVERS === '1' },
     loopbackOnly: LIBSQL !== undefined,

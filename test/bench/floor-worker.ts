@@ -5,6 +5,7 @@ import { type Client, createClient } from '@libsql/client/web';
 
 interface Env {
   LIBSQL: Fetcher;
+  NETWORK: Fetcher;
   DOORBELL: DurableObjectNamespace<Doorbell>;
 }
 
@@ -23,7 +24,7 @@ export class Doorbell extends DurableObject {
 }
 
 export default {
-  async fetch(request, { LIBSQL, DOORBELL }, ctx) {
+  async fetch(request, { LIBSQL, NETWORK, DOORBELL }, ctx) {
     client ??= createClient({
       url: 'http://libsql',
       fetch: LIBSQL.fetch.bind(LIBSQL),
@@ -54,7 +55,7 @@ export default {
       case '/forward': {
         await client.batch(['select 1'], 'write');
         const { method, headers } = request;
-        return fetch(String(searchParams.get('to')), { method, headers, body: await request.text() });
+        return NETWORK.fetch(String(searchParams.get('to')), { method, headers, body: await request.text() });
       }
       default:
         return new Response(null, { status: 404 });

@@ -41,16 +41,11 @@ export async function serveDatabase(hrana: Hrana, folder: string): Promise<Datab
 }
 
 async function answer(hrana: Hrana, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method = 'GET', url = '/' } = request;
+  const { method = 'GET', url: path = '/' } = request;
   try {
-    const body = method === 'POST' ? { body: await text(request) } : {};
-    const answered = await hrana.fetch(new Request(`http://libsql${url}`, { method, ...body }));
-    const content = await answered.text();
-    response.writeHead(answered.status, {
-      'content-type': answered.headers.get('content-type') ?? 'text/plain',
-      'content-length': Buffer.byteLength(content),
-    });
-    response.end(content);
+    const { status, type, body } = await hrana.serve({ method, path, body: await text(request) });
+    response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+    response.end(body);
   } catch {
     response.destroy();
   }

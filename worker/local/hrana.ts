@@ -8,7 +8,21 @@ import { answer, type StreamRequest } from './hrana-requests.ts';
  */
 export interface Hrana {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** The same without the objects of `fetch`, which cost as much as a small query. */
+  readonly serve: (request: HttpRequest) => Promise<HttpAnswer>;
   close(): void;
+}
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
 }
 
 interface Stream {
@@ -107,23 +121,29 @@ export function createHrana({
     turns.give();
   }
 
+  async function serve({ method, path, body }: HttpRequest): Promise<HttpAnswer> {
+    if (method === 'GET' && /^\/v[23]\/?$/.test(path)) return { status: 200, type: TEXT, body: '' };
+    if (method !== 'POST' || !/^\/v[23]\/pipeline$/.test(path))
+      return { status: 404, type: TEXT, body: 'Not found' };
+    try {
+      return json(200, await runPipeline(JSON.parse(body)));
+    } catch (error) {
+      const { code, message } =
+        error instanceof SqlError ? error : { code: 'INTERNAL', message: 'The request could not be served' };
+      return json(code === 'INTERNAL' ? 500 : 400, { message, code });
+    }
+  }
+
   return {
+    serve,
     async fetch(request) {
-      const { pathname } = new URL(request.url);
-      if (request.method === 'GET' && /^\/v[23]\/?$/.test(pathname))
-        return new Response(null, { status: 200 });
-      if (request.method !== 'POST' || !/^\/v[23]\/pipeline$/.test(pathname)) {
-        return new Response('Not found', { status: 404, headers: { 'content-type': 'text/plain' } });
-      }
-      try {
-        return Response.json(await runPipeline((await request.json()) as Pipeline));
-      } catch (error) {
-        const { code, message } =
-          error instanceof SqlError
-            ? error
-            : { code: 'INTERNAL', message: 'The request could not be served' };
-        return Response.json({ message, code }, { status: code === 'INTERNAL' ? 500 : 400 });
-      }
+      const { pathname: path } = new URL(request.url);
+      const { status, type, body } = await serve({
+        method: request.method,
+        path,
+        body: await request.text(),
+      });
+      return new Response(body, { status, headers: { 'content-type': type } });
     },
     close() {
       if (closed) return;
@@ -132,6 +152,12 @@ export function createHrana({
       database.close();
     },
   };
+}
+
+const TEXT = 'text/plain';
+
+function json(status: number, value: unknown): HttpAnswer {
+  return { status, type: 'application/json', body: JSON.stringify(value) };
 }
 
 class Turns {

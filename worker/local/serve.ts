@@ -185,6 +185,15 @@ async function workerOptions(
     compatibilityDate: wrangler.compatibility_date,
     compatibilityFlags: wrangler.compatibility_flags,
   };
+  const elsewhere = {
+    network: {
+      allow: options.allowLoopback ? ['public', 'local'] : ['public'],
+      tlsOptions: { trustBrowserCas: true },
+    },
+  };
+  // Miniflare types its own Request and Response; they are the platform's in all that counts here.
+  const faked =
+    network && ((request: unknown) => network(request as Request) as never as Promise<LocalResponse>);
   return convertV4MiniflareOptions({
     host: '127.0.0.1',
     // Without these two Miniflare calls home.
@@ -207,24 +216,20 @@ async function workerOptions(
         ),
         bindings: { SECRET_KEY: key, ...(options.allowLoopback ? { LOOPBACK_SERVERS: '1' } : {}) },
         serviceBindings: {
+          // What is called by every request of some clients, without the worker that `fetch` takes its way through.
+          NETWORK: faked ?? elsewhere,
           LIBSQL: service
             ? { external: { address: service.address, http: {} } }
-            : // Miniflare types its own Request and Response; they are the platform's in all that counts here.
-              (request) => hrana.fetch(request as never) as never as Promise<LocalResponse>,
+            : (request) => hrana.fetch(request as never) as never as Promise<LocalResponse>,
         },
-        outboundService: network ? (request) => network(request as never) as never : 'outbound',
+        outboundService: faked ?? 'outbound',
       },
       {
         ...compatibility,
         name: 'outbound',
         script: 'export default { fetch: (request, env) => env.NETWORK.fetch(request) };',
         serviceBindings: {
-          NETWORK: {
-            network: {
-              allow: options.allowLoopback ? ['public', 'local'] : ['public'],
-              tlsOptions: { trustBrowserCas: true },
-            },
-          },
+          NETWORK: elsewhere,
         },
       },
     ],
