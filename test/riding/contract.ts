@@ -2,6 +2,7 @@ import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GRAPH, type GraphServer, startGraphServer } from './graph-server.ts';
 import { CODE_GRAPH, FIND_PAPERS } from './guide-skills.ts';
+import { skillFile } from './skill-file.ts';
 
 export interface Setup {
   /** Streamable HTTP address of the server behind. */
@@ -33,11 +34,6 @@ export interface Host {
 const CODE = { Function: ['name'], Class: ['name'] };
 const PAPERS = { Paper: ['title', 'year'] };
 const BASE = 'Runs a query.';
-
-function file(keys: Record<string, unknown>, body = 'Do it so.\n'): string {
-  const lines = Object.entries(keys).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  return `---\n${lines.join('\n')}\n---\n${body}`;
-}
 
 /** What every host of the riding engine does, whatever stands between it and its clients. */
 export function ridingContract(host: Host): void {
@@ -114,9 +110,9 @@ export function ridingContract(host: Host): void {
     test('3.3 the skill of the tool comes first, then the others by name; 3.4 equal questions give equal bytes', async () => {
       const { client } = await open({
         skills: {
-          'z.md': file({ name: 'explore', references_tools: ['explore'] }),
-          'a.md': file({ name: 'b_second', references_tools: ['explore', 'explore'] }),
-          'b.md': file({ name: 'a_first', references_tools: ['explore'] }),
+          'z.md': skillFile({ name: 'explore', references_tools: ['explore'] }),
+          'a.md': skillFile({ name: 'b_second', references_tools: ['explore', 'explore'] }),
+          'b.md': skillFile({ name: 'a_first', references_tools: ['explore'] }),
         },
       });
       const all = await descriptions(client);
@@ -131,7 +127,7 @@ export function ridingContract(host: Host): void {
       const own = `${BASE}\n\n<!-- mcp-skill:mine -->\n\nOwn text.`;
       server.tools.set('cypher_query', own);
       const { client } = await open({
-        skills: { 'mine.md': file({ name: 'mine', references_tools: ['cypher_query', 'explore'] }) },
+        skills: { 'mine.md': skillFile({ name: 'mine', references_tools: ['cypher_query', 'explore'] }) },
       });
       const all = await descriptions(client);
       expect(all.get('cypher_query')).toBe(own);
@@ -140,7 +136,7 @@ export function ridingContract(host: Host): void {
 
     test('bug 1: no description points at prompts; bug 3: when to use comes before how', async () => {
       const { client } = await open({
-        skills: { 'm.md': file({ name: 'm', description: 'Now.', references_tools: ['grep'] }) },
+        skills: { 'm.md': skillFile({ name: 'm', description: 'Now.', references_tools: ['grep'] }) },
       });
       const all = await descriptions(client);
       for (const [name, text] of all) expect(text, name).not.toMatch(/prompts\/(get|list)/);
@@ -153,7 +149,7 @@ export function ridingContract(host: Host): void {
       const { client } = await open({
         skills: {
           'a.md': '---\nname: broken\ndescription: TRIGGER: now\nreferences_tools: [grep]\n---\nx\n',
-          'b.md': file({ name: 'whole', references_tools: ['grep'] }),
+          'b.md': skillFile({ name: 'whole', references_tools: ['grep'] }),
         },
       });
       const all = await descriptions(client);
@@ -163,12 +159,12 @@ export function ridingContract(host: Host): void {
 
     test('bug 9: a skill about a tool that is not there is silent, where it is only referenced too', async () => {
       const skills = {
-        'a.md': file({
+        'a.md': skillFile({
           name: 'saving',
           references_tools: ['explore'],
           applies_when: { tool_registered: 'save_graph' },
         }),
-        'b.md': file({ name: 'save_graph', references_tools: ['save_graph'] }),
+        'b.md': skillFile({ name: 'save_graph', references_tools: ['save_graph'] }),
       };
       const { client } = await open({ skills });
       const all = await descriptions(client);
@@ -183,7 +179,7 @@ export function ridingContract(host: Host): void {
     test('bug 11: a misspelt predicate keeps the skill silent, beside a true one as well', async () => {
       const { client } = await open({
         skills: {
-          'a.md': file({
+          'a.md': skillFile({
             name: 'm',
             references_tools: ['grep'],
             applies_when: { tool_registered: 'grep', tool_is: 'grep' },
@@ -197,7 +193,7 @@ export function ridingContract(host: Host): void {
     test('5 extensions, node types and properties are judged together', async () => {
       server.graph = PAPERS;
       const gated = (name: string, applies_when: unknown) =>
-        file({ name, references_tools: ['grep'], applies_when });
+        skillFile({ name, references_tools: ['grep'], applies_when });
       const { client } = await open({
         manifest: { extensions: { on: {}, zero: 0, off: false } },
         skills: {
@@ -235,7 +231,9 @@ export function ridingContract(host: Host): void {
 
     test('5 many lists at once ask the graph once, and a list that nobody gates by it never', async () => {
       const before = server.questions;
-      const { client } = await open({ skills: { 'm.md': file({ name: 'm', references_tools: ['grep'] }) } });
+      const { client } = await open({
+        skills: { 'm.md': skillFile({ name: 'm', references_tools: ['grep'] }) },
+      });
       await descriptions(client);
       expect(server.questions).toBe(before);
       const { client: gated } = await open({ skills: { 'f.md': FIND_PAPERS } });
@@ -248,7 +246,7 @@ export function ridingContract(host: Host): void {
     test('5 a graph that cannot be asked silences what depends on it, and nothing else', async () => {
       const { client } = await open({
         manifest: { graph: { ...GRAPH, tool: 'grep' } },
-        skills: { 'f.md': FIND_PAPERS, 'm.md': file({ name: 'm', references_tools: ['explore'] }) },
+        skills: { 'f.md': FIND_PAPERS, 'm.md': skillFile({ name: 'm', references_tools: ['explore'] }) },
       });
       server.graph = PAPERS;
       const all = await descriptions(client);
@@ -260,7 +258,7 @@ export function ridingContract(host: Host): void {
       const body = `${'word '.repeat(500)}\n`;
       const routing = 'TRIGGER when it matters. '.repeat(20).trim();
       const skills = {
-        'm.md': file({ name: 'm', description: routing, references_tools: ['explore'] }, body),
+        'm.md': skillFile({ name: 'm', description: routing, references_tools: ['explore'] }, body),
       };
       const { client } = await open({ skills, client: 'claude-code' });
       const capped = (await descriptions(client)).get('explore') ?? '';
@@ -289,8 +287,8 @@ export function ridingContract(host: Host): void {
       const body = (bytes: number) => `${'é'.repeat(100)}${'x'.repeat(bytes - 200)}`;
       const { client } = await open({
         skills: {
-          'a.md': file({ name: 'fits', references_tools: ['grep'] }, body(16_384)),
-          'b.md': file({ name: 'over', references_tools: ['grep'] }, body(16_385)),
+          'a.md': skillFile({ name: 'fits', references_tools: ['grep'] }, body(16_384)),
+          'b.md': skillFile({ name: 'over', references_tools: ['grep'] }, body(16_385)),
         },
       });
       for (const [name, bytes] of [
@@ -311,7 +309,11 @@ export function ridingContract(host: Host): void {
       const { client } = await open({
         skills: {
           'f.md': FIND_PAPERS,
-          'h.md': file({ name: 'hidden_but_loadable', references_tools: ['grep'], auto_inject_hint: false }),
+          'h.md': skillFile({
+            name: 'hidden_but_loadable',
+            references_tools: ['grep'],
+            auto_inject_hint: false,
+          }),
         },
       });
       const ask = async (name: string) => {
@@ -331,7 +333,7 @@ export function ridingContract(host: Host): void {
       const body = '\nRaw,  as written.\r\n\n';
       const { client } = await open({
         skills: {
-          'm.md': file({ name: 'm', description: 'Now.', references_tools: ['grep'] }, body),
+          'm.md': skillFile({ name: 'm', description: 'Now.', references_tools: ['grep'] }, body),
           'f.md': FIND_PAPERS,
         },
       });
@@ -398,8 +400,8 @@ export function ridingContract(host: Host): void {
           ],
         },
         skills: {
-          'a.md': file({ name: 'ask' }),
-          'b.md': file({ name: 'old', references_tools: ['cypher_query', 'grep'] }),
+          'a.md': skillFile({ name: 'ask' }),
+          'b.md': skillFile({ name: 'old', references_tools: ['cypher_query', 'grep'] }),
         },
       });
       const all = await descriptions(client);
@@ -421,7 +423,7 @@ export function ridingContract(host: Host): void {
     test('8 an allow list leaves the loader', async () => {
       const { client } = await open({
         manifest: { extensions: { tools_allow: ['explore'] } },
-        skills: { 'm.md': file({ name: 'm', references_tools: ['explore', 'grep'] }) },
+        skills: { 'm.md': skillFile({ name: 'm', references_tools: ['explore', 'grep'] }) },
       });
       expect([...(await descriptions(client)).keys()].sort()).toEqual(['explore', 'skills']);
     });
@@ -454,7 +456,7 @@ export function ridingContract(host: Host): void {
     test('2.1 off is complete: every byte is the server’s own', async () => {
       const { client } = await open({
         manifest: { skills: false },
-        skills: { 'm.md': file({ name: 'explore' }) },
+        skills: { 'm.md': skillFile({ name: 'explore' }) },
       });
       const all = await descriptions(client);
       for (const [name, text] of base) expect(all.get(name)).toBe(text);
@@ -463,7 +465,7 @@ export function ridingContract(host: Host): void {
     });
 
     test('what is not ours passes through: data, meta and errors with their codes', async () => {
-      const { client } = await open({ skills: { 'm.md': file({ name: 'explore' }) } });
+      const { client } = await open({ skills: { 'm.md': skillFile({ name: 'explore' }) } });
       const { tools } = await client.listTools();
       expect(tools.find(({ name }) => name === 'explore')?._meta).toEqual({ 'example.com/kept': 'explore' });
       const called = await client.callTool({ name: 'explore', arguments: { ü: [1, { x: null }] } });

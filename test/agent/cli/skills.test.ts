@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { folder, NODE, program, run, skillFile, writeProject } from '../serve/harness.ts';
+import { skillFile } from '../../riding/skill-file.ts';
+import { folder, NODE, program, run, writeProject } from '../serve/harness.ts';
 
 const FRAGILE = fileURLToPath(new URL('../serve/fragile.ts', import.meta.url));
 

@@ -66,22 +66,13 @@ export interface Started {
   heard: { method: string; params?: Record<string, unknown> | undefined }[];
 }
 
-/** A client on a program's standard input and output. */
-export async function start(
-  args: string[],
-  { client: name = 'test-client', era = 'legacy', env = {}, options = {}, prepare }: Partial<Setup> = {},
-): Promise<Started> {
-  const home = folder();
-  const transport = new StdioClientTransport({
-    command: NODE,
-    args,
-    env: { HOME: home, REPERTOIRE_STATE: join(home, 'state'), ...env },
-    stderr: 'pipe',
-  });
-  let said = '';
-  (transport.stderr as Readable).setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
+/** A client that keeps what it hears. */
+function newClient({
+  client: name = 'test-client',
+  era = 'legacy',
+  options = {},
+  prepare,
+}: Partial<Setup>): Pick<Started, 'client' | 'heard'> {
   const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
   const client = new Client({ name, version: '1.2.3' }, { ...options, versionNegotiation: { mode } });
   const heard: Started['heard'] = [];
@@ -89,6 +80,23 @@ export async function start(
     heard.push(notification);
   };
   prepare?.(client);
+  return { client, heard };
+}
+
+/** A client on a program's standard input and output. */
+export async function start(args: string[], setup: Partial<Setup> = {}): Promise<Started> {
+  const home = folder();
+  const transport = new StdioClientTransport({
+    command: NODE,
+    args,
+    env: { HOME: home, REPERTOIRE_STATE: join(home, 'state'), ...setup.env },
+    stderr: 'pipe',
+  });
+  let said = '';
+  (transport.stderr as Readable).setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const { client, heard } = newClient(setup);
   onTestFinished(() => client.close());
   try {
     await client.connect(transport);
@@ -109,19 +117,13 @@ export async function serveHere(
   setup: Setup & { state?: StateFiles | null },
 ): Promise<Omit<Started, 'pid'> & ReturnType<typeof writeProject> & { ended: Promise<void> }> {
   const project = writeProject(setup);
-  const { client: name = 'test-client', era = 'legacy', env = {}, options = {}, state = null } = setup;
+  const { env = {}, state = null } = setup;
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   let said = '';
   stderr.setEncoding('utf8').on('data', (chunk: string) => {
     said += chunk;
   });
-  const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
-  const client = new Client({ name, version: '1.2.3' }, { ...options, versionNegotiation: { mode } });
-  const heard: Started['heard'] = [];
-  client.fallbackNotificationHandler = async (notification) => {
-    heard.push(notification);
-  };
-  setup.prepare?.(client);
+  const { client, heard } = newClient(setup);
   const ended = runServe({
     manifest: project.path,
     cwd: project.directory,
@@ -160,10 +162,4 @@ export async function run(
       (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     );
   });
-}
-
-/** A skill file. */
-export function skillFile(keys: Record<string, unknown>, body = 'Do it so.\n'): string {
-  const lines = Object.entries(keys).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  return `---\n${lines.join('\n')}\n---\n${body}`;
 }

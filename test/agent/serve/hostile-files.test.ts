@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkSkills } from '../../../agent/serve/check.ts';
 import { openProject } from '../../../agent/serve/project.ts';
-import { folder, skillFile, writeProject } from './harness.ts';
+import { skillFile } from '../../riding/skill-file.ts';
+import { folder, writeProject } from './harness.ts';
 
 const manifest = { name: 'x', command: 'x', skills: true };
 

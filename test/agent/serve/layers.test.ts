@@ -9,7 +9,8 @@ import { stateFiles } from '../../../agent/state.ts';
 import { BUNDLED, FRAMEWORK } from '../../../schema/riding/bundled.ts';
 import { shippedLayer } from '../../../schema/riding/directory.ts';
 import { TOOLS } from '../../../schema/tools.ts';
-import { folder, NODE, run, serveHere, skillFile, writeProject } from './harness.ts';
+import { skillFile } from '../../riding/skill-file.ts';
+import { folder, NODE, run, serveHere, writeProject } from './harness.ts';
 
 const FRAGILE = fileURLToPath(new URL('fragile.ts', import.meta.url));
 const manifest = { name: 'layers', command: NODE, args: [FRAGILE], skills: true };

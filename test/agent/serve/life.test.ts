@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { folder, MAIN, NODE, run, serve, serveHere, skillFile, writeProject } from './harness.ts';
+import { skillFile } from '../../riding/skill-file.ts';
+import { folder, MAIN, NODE, run, serve, serveHere, writeProject } from './harness.ts';
 
 const FRAGILE = fileURLToPath(new URL('fragile.ts', import.meta.url));
 const HOSTILE = fileURLToPath(new URL('hostile.ts', import.meta.url));

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { expect, test, vi } from 'vitest';
-import { folder, NODE, program, serveHere, skillFile } from './harness.ts';
+import { skillFile } from '../../riding/skill-file.ts';
+import { folder, NODE, program, serveHere } from './harness.ts';
 
 const PAPERS = skillFile({
   name: 'papers',

@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { folder, NODE, program, serveHere, skillFile, start } from './harness.ts';
+import { skillFile } from '../../riding/skill-file.ts';
+import { folder, NODE, program, serveHere, start } from './harness.ts';
 import { able, answer, EVERYTHING } from './surface.ts';
 
 const STDIO = [program('everything'), 'stdio'];

@@ -2,9 +2,9 @@ import { eq } from 'drizzle-orm';
 import { sha256 } from '../../../schema/digest.ts';
 import { passkeys, sessions } from '../../../worker/db/tables/people.ts';
 import { accounts } from '../../../worker/db/tables/registry.ts';
-import { newId } from '../../../worker/registry/random.ts';
 import { newSession } from '../../../worker/registry/sessions.ts';
 import { ORIGIN, type TestApi } from '../api/harness.ts';
+import { nobodysPasskey } from './nobodys-passkey.ts';
 
 export interface SignedIn {
   readonly accountId: string;
@@ -38,19 +38,7 @@ export async function signedIn(
     visitor,
     passkey: null,
   });
-  await db.batch([
-    db.insert(passkeys).values({
-      id: newId(),
-      accountId,
-      publicKey: new Uint8Array([0]),
-      counter: 0,
-      transports: [],
-      synced: false,
-      name: 'a test key',
-      createdAt: clock.now,
-    }),
-    ...statements,
-  ]);
+  await db.batch([db.insert(passkeys).values(nobodysPasskey(accountId, clock.now)), ...statements]);
   const [session] = await db
     .select({ id: sessions.id })
     .from(sessions)

@@ -15,6 +15,7 @@ import { links, passkeys } from '../../../worker/db/tables/people.ts';
 import { deploy } from '../../../worker/local/deployment.ts';
 import { createHrana } from '../../../worker/local/hrana.ts';
 import { StartError } from '../../../worker/local/start-error.ts';
+import { nobodysPasskey } from '../auth/nobodys-passkey.ts';
 
 const ORIGIN = 'https://repertoire.someone.workers.dev';
 
@@ -87,9 +88,7 @@ test('a deployment says that passkeys are at home at its host name: before the u
   expect(again).toContain('Passkeys belong to the host name');
   expect(LINK.exec(again)?.[1]).not.toBe(token);
 
-  const account = { accountId: kept?.accountId ?? '', name: 'key', createdAt: 0 };
-  const key = { id: 'a', publicKey: new Uint8Array([0]), counter: 0, transports: [], synced: false };
-  await db.insert(passkeys).values({ ...account, ...key });
+  await db.insert(passkeys).values(nobodysPasskey(kept?.accountId ?? ''));
   const owned = await run();
   expect(owned).not.toMatch(/Passkeys|Owner|setup/);
   expect(owned).toContain(`MCP URL        ${ORIGIN}/mcp`);

@@ -18,6 +18,7 @@ import { migrateDatabase } from '../../../worker/local/migrate.ts';
 import { type OwnerLinkOptions, ownerLink } from '../../../worker/local/owner-access.ts';
 import { StartError } from '../../../worker/local/start-error.ts';
 import { bootstrapAccount } from '../../../worker/registry/bootstrap.ts';
+import { nobodysPasskey } from '../auth/nobodys-passkey.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -63,16 +64,7 @@ async function far() {
 }
 
 async function addPasskey({ db }: Awaited<ReturnType<typeof far>>, accountId: string): Promise<void> {
-  await db.insert(passkeys).values({
-    id: 'a',
-    accountId,
-    publicKey: new Uint8Array([0]),
-    counter: 0,
-    transports: [],
-    synced: false,
-    name: 'key',
-    createdAt: 0,
-  });
+  await db.insert(passkeys).values(nobodysPasskey(accountId));
 }
 
 test('check 21: who can write to the database makes the owner link, and the way back for an owner', async () => {

@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { ROOT, type Running, run } from './harness.ts';
+import { askable, asker, type Running, run } from './harness.ts';
 
-/** The Worker as it is, with a window into the object: which instance runs, and its clock put past every expiry. */
-const ENTRY = `
-import worker from '${ROOT}worker/index.ts';
-import { Doorbell as Real } from '${ROOT}worker/push/doorbell.ts';
-
+/** Tells which instance runs, and can put its clock past every expiry. */
+const DOORBELL = `
 export class Doorbell extends Real {
   #instance = crypto.randomUUID();
   instance() {
@@ -21,29 +18,17 @@ export class Doorbell extends Real {
     return this.ctx.storage.getAlarm();
   }
 }
-
-export default {
-  async fetch(request, env, ctx) {
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname !== '/test') return worker.fetch(request, env, ctx);
-    const doorbell = env.DOORBELL.getByName(searchParams.get('account'));
-    return Response.json((await doorbell[searchParams.get('ask')]()) ?? null);
-  },
-};
 `;
 
 let registry: Running;
-let account: string;
+let ask: (what: 'instance' | 'expire' | 'nextAlarm') => Promise<unknown>;
 
 beforeAll(async () => {
-  registry = await run({ entry: ENTRY });
-  const who = (await (await registry.call('GET', '/api/v1/whoami')).json()) as { account_id: string };
-  account = who.account_id;
+  const answer = "await doorbell[searchParams.get('ask')]()";
+  registry = await run({ entry: askable({ answer, doorbell: DOORBELL }) });
+  const asked = await asker(registry);
+  ask = (what) => asked({ ask: what });
 });
-
-async function ask(what: 'instance' | 'expire' | 'nextAlarm'): Promise<unknown> {
-  return (await registry.call('GET', `/test?account=${account}&ask=${what}`)).json();
-}
 
 async function write(text: string): Promise<string> {
   await registry.call('PUT', '/api/v1/guidelines', { text });

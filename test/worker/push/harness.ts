@@ -46,6 +46,45 @@ export interface Socket {
   readonly closed: Promise<{ code: number; reason: string }>;
 }
 
+/**
+ * An entry for {@link run}: the Worker as it is, with a way to ask an account's object itself. `answer` is an expression
+ * over `doorbell` and `searchParams`; `doorbell` declares another class around `Real`.
+ */
+export function askable({
+  answer,
+  doorbell = 'export class Doorbell extends Real {}',
+}: {
+  answer: string;
+  doorbell?: string;
+}): string {
+  return `
+import worker from '${ROOT}worker/index.ts';
+import { Doorbell as Real } from '${ROOT}worker/push/doorbell.ts';
+
+${doorbell}
+
+export default {
+  async fetch(request, env, ctx) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname !== '/test') return worker.fetch(request, env, ctx);
+    const doorbell = env.DOORBELL.getByName(searchParams.get('account'));
+    return Response.json((${answer}) ?? null);
+  },
+};
+`;
+}
+
+/** Asks the object of the owner's account, in a Worker that is {@link askable}. */
+export async function asker({
+  call,
+}: Running): Promise<(question: Record<string, string>) => Promise<unknown>> {
+  const { account_id: account } = (await (await call('GET', '/api/v1/whoami')).json()) as {
+    account_id: string;
+  };
+  return async (question) =>
+    (await call('GET', `/test?${new URLSearchParams({ account, ...question })}`)).json();
+}
+
 /** The real thing on a free port: workerd, the Worker, libSQL on a file. `entry` is TypeScript around the Worker. */
 export async function run({ entry }: { entry?: string } = {}): Promise<Running> {
   const data = await mkdtemp(join(tmpdir(), 'repertoire-push-'));

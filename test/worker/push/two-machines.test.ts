@@ -1,33 +1,18 @@
 import { beforeAll, expect, test } from 'vitest';
-import { type PairedDevice, ROOT, type Running, run, type Socket } from './harness.ts';
-
-/** The Worker as it is, and a way to ask the object itself. */
-const ENTRY = `
-import worker from '${ROOT}worker/index.ts';
-export { Doorbell } from '${ROOT}worker/push/doorbell.ts';
-
-export default {
-  async fetch(request, env, ctx) {
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname !== '/test') return worker.fetch(request, env, ctx);
-    const doorbell = env.DOORBELL.getByName(searchParams.get('account'));
-    return Response.json(await doorbell.contested(searchParams.get('device')));
-  },
-};
-`;
+import { askable, asker, type PairedDevice, type Running, run, type Socket } from './harness.ts';
 
 let registry: Running;
-let account: string;
+let ask: Awaited<ReturnType<typeof asker>>;
 
 beforeAll(async () => {
-  registry = await run({ entry: ENTRY });
-  const who = (await (await registry.call('GET', '/api/v1/whoami')).json()) as { account_id: string };
-  account = who.account_id;
+  registry = await run({
+    entry: askable({ answer: "await doorbell.contested(searchParams.get('device'))" }),
+  });
+  ask = await asker(registry);
 });
 
 async function contested({ id }: PairedDevice): Promise<{ device: string } | null> {
-  const answer = await registry.call('GET', `/test?account=${account}&device=${id}`);
-  return (await answer.json()) as { device: string } | null;
+  return (await ask({ device: id })) as { device: string } | null;
 }
 
 async function alerts({ id }: PairedDevice): Promise<Record<string, string>[]> {

@@ -13,6 +13,7 @@ import { openLink } from '../../../worker/registry/links.ts';
 import { newId } from '../../../worker/registry/random.ts';
 import { revokeAll } from '../../../worker/registry/revoke-all.ts';
 import { makeToken } from '../../../worker/registry/tokens.ts';
+import { nobodysPasskey } from '../auth/nobodys-passkey.ts';
 import { openTestRegistry, type TestRegistry } from './harness.ts';
 
 let registry: TestRegistry;
@@ -139,16 +140,7 @@ test('leaves no linked login by which whoever was signed out comes back, and no 
   await expect(openLink(around, token)).rejects.toMatchObject({ code: 'expired_token' });
   expect(await signInByIdentity(around, identity, { method: 'oidc', visitor })).toBeTypeOf('string');
 
-  await db.insert(passkeys).values({
-    id: newId(),
-    accountId,
-    publicKey: new Uint8Array([0]),
-    counter: 0,
-    transports: [],
-    synced: false,
-    name: 'a key',
-    createdAt: clock.now,
-  });
+  await db.insert(passkeys).values(nobodysPasskey(accountId, clock.now));
   expect(await revokeAll(session())).toMatchObject({ sessions: 1, identities: 1, invitations: 0 });
   await expect(signInByIdentity(around, identity, { method: 'oidc', visitor })).rejects.toMatchObject({
     code: 'access_denied',
