@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import Database from 'libsql';
+import { LRUCache } from 'lru-cache';
 
 /** What SQLite stores. Integers are bigint, so that a number is always a float. */
 export type SqlValue = null | bigint | number | string | Uint8Array;
@@ -23,6 +24,8 @@ export class SqlError extends Error {
   }
 }
 
+const MOST_PREPARED = 200;
+
 /** Has the operating system put on the disk what was written to an open file. */
 export type SyncFile = (fd: number) => Promise<void>;
 
@@ -35,6 +38,7 @@ export type SyncFile = (fd: number) => Promise<void>;
 export class DatabaseFile {
   readonly #db: Database.Database;
   readonly #sync: SyncFile;
+  readonly #prepared = new LRUCache<string, Database.Statement>({ max: MOST_PREPARED });
   #log = -1;
   /** Something was written since the last commit that was counted. */
   #touched = false;
@@ -69,7 +73,7 @@ export class DatabaseFile {
   run(sql: string, args: SqlArguments = []): SqlResult {
     refuseSeveral(sql);
     return translate(() => {
-      const statement = this.#db.prepare(sql).safeIntegers(true);
+      const statement = this.#prepare(sql);
       this.#touched ||= statement.reader ? RETURNING.test(sql) : !BOUNDARY.test(sql);
       if (!statement.reader) {
         const { changes, lastInsertRowid } = statement.run(args as unknown[]);
@@ -88,9 +92,21 @@ export class DatabaseFile {
     });
   }
 
+  // The same few statements run over and over, and preparing one takes about as long as running it.
+  #prepare(sql: string): Database.Statement {
+    // A statement goes on telling the columns of the schema that it was prepared for.
+    if (SCHEMA.test(sql)) this.#prepared.clear();
+    const known = this.#prepared.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare(sql).safeIntegers(true);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+
   /** Runs any number of statements, without arguments or results. */
   runScript(sql: string): void {
     this.#touched = true;
+    this.#prepared.clear();
     translate(() => this.#db.exec(sql));
   }
 
@@ -142,13 +158,15 @@ export class DatabaseFile {
   // The driver tells counts only of statements without rows; RETURNING has both.
   #counters(sql: string): { changes: bigint; lastInsertRowid: bigint } {
     if (!RETURNING.test(sql)) return { changes: 0n, lastInsertRowid: 0n };
-    const statement = this.#db.prepare('SELECT total_changes(), last_insert_rowid()').safeIntegers(true);
+    const statement = this.#prepare('SELECT total_changes(), last_insert_rowid()');
     const [row] = statement.raw(true).all() as [[bigint, bigint]];
     return { changes: row[0], lastInsertRowid: row[1] };
   }
 }
 
 const RETURNING = /\breturning\b/i;
+/** Statements that change the schema. */
+const SCHEMA = /^\s*(create|alter|drop)\b/i;
 /** Statements that only open or close a transaction. */
 const BOUNDARY = /^\s*(begin|commit|end|rollback)\b/i;
 

@@ -41,6 +41,19 @@ const refusal = async (work: Promise<unknown>): Promise<Pick<LibsqlError, 'code'
   );
 
 describe('values', () => {
+  test.each([
+    ['a statement', (sql: string) => client.execute(sql)],
+    ['a script', (sql: string) => client.executeMultiple(sql)],
+  ])('have the columns of the schema as it is, after %s changed it', async (_, change) => {
+    const names = async () => (await client.execute('SELECT * FROM counters')).columns;
+    expect(await names()).toEqual(['name', 'n']);
+    await change('ALTER TABLE counters ADD COLUMN more TEXT');
+    expect(await names()).toEqual(['name', 'n', 'more']);
+    await change('DROP TABLE counters');
+    await change('CREATE TABLE counters (other TEXT)');
+    expect(await names()).toEqual(['other']);
+  });
+
   test('come back with the type and the bytes they had', async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
     const { rows, columns } = await client.execute({
