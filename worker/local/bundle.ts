@@ -1,12 +1,26 @@
 import { readFile } from 'node:fs/promises';
-import { isBuiltin } from 'node:module';
-import { build, type Plugin } from 'esbuild';
+import { isBuiltin, SourceMap } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Bundles the Worker into one ES module for workerd, by the conditions and rules of `wrangler deploy`. */
 export async function bundleWorker(entry: string): Promise<string> {
+  return (await bundle(entry)).code;
+}
+
+/** From places in a bundle to those in its sources, by paths from the root; null when these have changed since. */
+export async function mapOfBundle(entry: string, bundled: string): Promise<SourceMap | null> {
+  const { code, map } = await bundle(entry, { sourcemap: 'external' });
+  return code === bundled ? new SourceMap(JSON.parse(map)) : null;
+}
+
+async function bundle(entry: string, options: BuildOptions = {}): Promise<{ code: string; map: string }> {
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
+    outfile: `${ROOT}worker.js`,
     write: false,
     format: 'esm',
     target: 'es2024',
@@ -16,14 +30,14 @@ export async function bundleWorker(entry: string): Promise<string> {
     plugins: [nodeBuiltins, assetsAsText],
     define: { 'process.env.NODE_ENV': '"production"' },
     keepNames: true,
-    sourcemap: 'inline',
-    // A stack names files and lines; the texts would double what workerd reads at each start.
+    // A start copies the bundle many times, so its size counts for more than the work of making it.
+    minifyWhitespace: true,
     sourcesContent: false,
     logLevel: 'silent',
+    ...options,
   });
-  const [output] = outputFiles;
-  if (!output) throw new Error(`esbuild wrote nothing for ${entry}`);
-  return output.text;
+  const textOf = (end: string) => outputFiles?.find(({ path }) => path.endsWith(end))?.text ?? '';
+  return { code: textOf('.js'), map: textOf('.map') };
 }
 
 // The rules of wrangler.toml.

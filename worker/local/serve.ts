@@ -22,6 +22,7 @@ import { type DatabaseService, serveDatabase } from './database-service.ts';
 import { createHrana, type Hrana } from './hrana.ts';
 import { migrateDatabase, NewerDatabaseError } from './migrate.ts';
 import { endOrphan, noteWorkerd } from './orphan.ts';
+import { type PlacedLog, placeInSources } from './source-places.ts';
 import { StartError } from './start-error.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -63,11 +64,13 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   const hrana = openHrana(await databaseFile(data), data);
   const client = createClient({ url: 'http://libsql', fetch: hrana.fetch });
   let worker: Miniflare | null = null;
+  let log: PlacedLog | null = null;
   let forget: (() => void) | null = null;
   let service: DatabaseService | null = null;
   const stop = async (): Promise<void> => {
     try {
       await worker?.dispose();
+      await log?.written();
       forget?.();
     } finally {
       service?.close();
@@ -80,7 +83,12 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     await bringUpToDate(client, options.migrations ?? join(ROOT, 'migrations'), data);
     forget = noteWorkerd(data);
     service = await serveDatabase(hrana, data);
-    worker = new Miniflare(await workerOptions(options, { hrana, service, key: await secretKey(data) }));
+    const wrangler = await wranglerSettings();
+    const entry = options.entry ?? join(ROOT, wrangler.main);
+    const code = await bundleWorker(entry);
+    if (options.log) log = placeInSources(options.log, { entry, code });
+    const key = await secretKey(data);
+    worker = new Miniflare(workerOptions(options, { wrangler, code, log, hrana, service, key }));
     const url = (await ready(worker, options.port)).origin;
     await (options.bootstrap ?? bootstrapAccount)(client, (token) => writeOwner(data, { url, token }));
     const kept = await readOwner(data);
@@ -169,17 +177,36 @@ async function ready(worker: Miniflare, port: number): Promise<URL> {
   }
 }
 
-async function workerOptions(
-  { entry, network, ...options }: LocalOptions,
-  { hrana, service, key }: { hrana: Hrana; service: DatabaseService | null; key: string },
+interface WranglerSettings {
+  name: string;
+  main: string;
+  compatibility_date: string;
+  compatibility_flags: string[];
+  durable_objects: { bindings: { name: string; class_name: string }[] };
+}
+
+async function wranglerSettings(): Promise<WranglerSettings> {
+  return parse(await readFile(join(ROOT, 'wrangler.toml'), 'utf8')) as never;
+}
+
+function workerOptions(
+  { network, ...options }: LocalOptions,
+  {
+    wrangler,
+    code,
+    log,
+    hrana,
+    service,
+    key,
+  }: {
+    wrangler: WranglerSettings;
+    code: string;
+    log: PlacedLog | null;
+    hrana: Hrana;
+    service: DatabaseService | null;
+    key: string;
+  },
 ) {
-  const wrangler = parse(await readFile(join(ROOT, 'wrangler.toml'), 'utf8')) as {
-    name: string;
-    main: string;
-    compatibility_date: string;
-    compatibility_flags: string[];
-    durable_objects: { bindings: { name: string; class_name: string }[] };
-  };
   const compatibility = {
     modules: true,
     compatibilityDate: wrangler.compatibility_date,
@@ -200,14 +227,14 @@ async function workerOptions(
     cf: false,
     telemetry: { enabled: false },
     log: new Log(LogLevel.NONE),
-    handleStructuredLogs: ({ message }) => options.log?.(message),
+    handleStructuredLogs: ({ message }) => log?.write(message),
     workers: [
       {
         ...compatibility,
         name: wrangler.name,
         // Straight to the Worker: Miniflare's own door in front of it would compress every answer, and cost a hop.
         unsafeDirectSockets: [{ host: '127.0.0.1', port: options.port }],
-        script: await bundleWorker(entry ?? join(ROOT, wrangler.main)),
+        script: code,
         durableObjects: Object.fromEntries(
           wrangler.durable_objects.bindings.map(({ name, class_name: className }) => [
             name,
