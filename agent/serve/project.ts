@@ -24,8 +24,8 @@ export interface Project {
    * offered: our own skills are about a tool of ours, and stay away where that name is another server's.
    */
   layers(loader: string | null): { layers: Layer[]; diagnostics: Diagnostic[] };
-  /** Directories in which a change may change the layers; with `only`, a change of that one name in it. */
-  readonly watched: readonly { readonly directory: string; readonly only?: string }[];
+  /** Directories in which a change may change the layers, whether they are there or not. */
+  readonly watched: readonly string[];
 }
 
 export interface Place {
@@ -65,10 +65,7 @@ export function openProject(file: string, { cwd, env, state }: Place): Project {
 
   return {
     ...off,
-    watched: [
-      { directory, only: basename(own) },
-      ...[own, ...declared, ...(state ? [state.mirror] : [])].map((each) => ({ directory: each })),
-    ],
+    watched: [own, ...declared, ...(state ? [state.mirror] : [])],
     layers(loader) {
       const ours = skills.defaults && loader === 'skills';
       const project = isDirectory(own) ? readOwn() : misplaced(own);

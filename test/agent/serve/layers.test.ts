@@ -120,6 +120,28 @@ test('a project directory that comes later counts from then on', async () => {
   expect(heard.length).toBeGreaterThan(0);
 });
 
+test('what lies in a directory that came later, or came again, is announced without a list', async () => {
+  const directory = folder();
+  const own = join(directory, 'server.skills');
+  const declared = join(directory, 'declared');
+  mkdirSync(declared);
+  const { heard } = await serveHere({ directory, manifest: { ...manifest, skills: [true, './declared'] } });
+  let announced = 0;
+  const write = async (into: string, text: string) => {
+    writeFileSync(join(into, 'tmp'), rider('x', text));
+    renameSync(join(into, 'tmp'), join(into, 'x.md'));
+    announced += 2;
+    await vi.waitFor(() => expect(heard.length).toBe(announced), 60_000);
+  };
+  mkdirSync(own);
+  await write(own, 'late');
+  await write(own, 'late, edited');
+  rmSync(declared, { recursive: true });
+  mkdirSync(declared);
+  await write(declared, 'again');
+  await write(declared, 'again, edited');
+});
+
 test('1.4 a link to a file is read, a folder with a SKILL.md is not', async () => {
   const directory = folder();
   writeFileSync(join(directory, 'elsewhere.txt'), rider('linked', 'linked'));
