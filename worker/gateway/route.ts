@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { listsInTool } from '../../schema/listing.ts';
 import { type AppEnv, programOf } from '../deps.ts';
 import { type Caller, readCaller } from '../mcp/caller.ts';
-import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
+import { answerWhole, mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { cancelled } from './cancel.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { refuseLoop } from './loop.ts';
@@ -40,17 +40,13 @@ gateway.all('/:server', async (c) => {
   await requireMay(session, messages);
   const callerId = ctx.actor.id;
   for (const work of cancelled(session, callerId, messages)) ctx.defer(work);
-  const apart = messages.length === 1 && methods[0] === 'tools/list' ? new ToolsApart() : null;
-  const request = {
-    session,
-    caller,
-    callerId,
-    apart,
-    mirrored: mirroredBy(c.req.raw),
-  };
+  const request = { session, caller, callerId, mirrored: mirroredBy(c.req.raw) };
+  if (messages.length === 1 && methods[0] === 'tools/list') {
+    const apart = new ToolsApart();
+    return apart.into(await answerWhole(() => buildGateway({ ...request, apart }, methods), c.req.raw, body));
+  }
   const handler = createMcpHandler(() => buildGateway(request, methods), { keepAliveMs: KEEP_ALIVE_MS });
-  const response = await handler.fetch(c.req.raw, { parsedBody: body });
-  return apart ? apart.into(response) : response;
+  return handler.fetch(c.req.raw, { parsedBody: body });
 });
 
 /** Whether the answer names the account's items, which are then read with the server. */

@@ -13,13 +13,13 @@ export interface Hrana {
   close(): void;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   readonly type: string;
   readonly body: string;

@@ -8,7 +8,7 @@ import { cameThrough } from '../gateway/loop.ts';
 import { openMainSessions } from '../gateway/main.ts';
 import { requireMayInMain } from '../gateway/permitted.ts';
 import type { ServerSession } from '../gateway/session.ts';
-import { mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
+import { answerWhole, mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { noteClient } from '../registry/clients-seen.ts';
 import { sizeLimit } from '../size-limit.ts';
 import { readCaller } from './caller.ts';
@@ -62,13 +62,16 @@ mcp.all('/', async (c) => {
   const session = { ctx, caller, refusals, servers, mirrored: mirroredBy(c.req.raw) };
   // A server's answer streams through as it comes, so the caller has to be known before.
   const streams = messages.some(callsServer);
-  const handler = createMcpHandler(() => buildServer(session, methods), {
-    keepAliveMs: streams ? KEEP_ALIVE_MS : 0,
-  });
   if (streams) await requireMayInMain(await servers(), messages);
-  const response = await handler.fetch(c.req.raw, { parsedBody: body });
-  const answer = streams ? response : await finished(response);
-  refusals.raise();
+  const build = () => buildServer(session, methods);
+  let answer: Response;
+  try {
+    answer = streams
+      ? await createMcpHandler(build, { keepAliveMs: KEEP_ALIVE_MS }).fetch(c.req.raw, { parsedBody: body })
+      : await answerWhole(build, c.req.raw, body);
+  } finally {
+    refusals.raise();
+  }
   await ctx.enter();
   const { name, version } = caller;
   if (name !== undefined && methods.some((method) => OPENING.includes(method)))
@@ -81,9 +84,4 @@ function callsServer(message: unknown): boolean {
   const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
   const name = params?.name;
   return method === 'tools/call' && typeof name === 'string' && !Object.hasOwn(TOOLS, name);
-}
-
-/** Every other answer ends by itself; read whole, its handlers are done and what refused them is known. */
-async function finished(response: Response): Promise<Response> {
-  return response.body === null ? response : new Response(await response.arrayBuffer(), response);
 }
