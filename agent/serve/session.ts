@@ -243,9 +243,9 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   }
 
   async function listAllPrompts(): Promise<Result> {
-    const [{ entries, rest }, view] = await Promise.all([upstreamPrompts(), views.look()]);
+    const { entries, rest, active } = await prompts();
     const taken = new Set(entries.map((prompt) => prompt.name));
-    const skills = listPrompts(view.active).filter((prompt) => !taken.has(prompt.name));
+    const skills = listPrompts(active).filter((prompt) => !taken.has(prompt.name));
     return { ...rest, ...(modern && NO_CACHE), prompts: [...entries, ...skills] };
   }
 
@@ -253,11 +253,23 @@ export async function startSession(options: SessionOptions): Promise<Session> {
   async function getOnePrompt(request: Asked, context: ServerContext): Promise<Result> {
     const asked = request.params?.name;
     if (typeof asked !== 'string') return forward(request, context);
-    const [{ entries }, view] = await Promise.all([upstreamPrompts(), views.look()]);
+    const { entries, active } = await prompts();
     if (entries.some((prompt) => prompt.name === asked)) return forward(request, context);
-    const found = getPrompt(view.active, asked);
+    const found = getPrompt(active, asked);
     if ('error' in found) throw new ProtocolError(found.error.code, found.error.message);
     return found;
+  }
+
+  /** The server's own, and the skills that are active: the ones that were, where the server is gone. */
+  async function prompts(): Promise<{ entries: Prompt[]; rest: Result; active: View['active'] }> {
+    try {
+      const [own, { active }] = await Promise.all([upstreamPrompts(), views.look()]);
+      return { ...own, active };
+    } catch (error) {
+      const last = views.latest();
+      if (!(error instanceof UpstreamGone) || !last) throw error;
+      return { entries: [], rest: {}, active: last.active };
+    }
   }
 
   function upstreamTools() {

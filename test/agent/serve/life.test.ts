@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: manifests hold placeholders
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -101,6 +102,20 @@ describe('the server behind', () => {
     // What the session had been told is told again.
     expect([before.level, after.level]).toEqual(['error', 'error']);
     expect(said()).toContain('repertoire: fragile has ended; the next request starts it again.\n');
+  });
+
+  test('that cannot be started again leaves the skills among the prompts', async () => {
+    const directory = folder();
+    const program = join(directory, 'program.ts');
+    symlinkSync(FRAGILE, program);
+    const skills = { 'facts.md': skillFile({ name: 'facts', description: 'Of facts.' }, 'Look twice.') };
+    const { client } = await serveHere({ directory, manifest: { ...manifest, args: [program] }, skills });
+    const before = await client.listPrompts();
+    expect(before.prompts.map(({ name }) => name)).toContain('facts');
+    rmSync(program);
+    await client.callTool({ name: 'die', arguments: {} });
+    expect(await client.listPrompts()).toEqual(before);
+    expect(JSON.stringify(await client.getPrompt({ name: 'facts' }))).toContain('Look twice.');
   });
 
   test('says what it says to people on our standard error, marked', async () => {
