@@ -1,3 +1,4 @@
+import { dirname, isAbsolute, relative } from 'node:path';
 import type { Command } from 'commander';
 import { CLIENTS, type ClientRow, recogniseClient } from '../../schema/clients.ts';
 import { StartError } from '../../schema/riding/diagnostic.ts';
@@ -7,7 +8,7 @@ import { readDevice } from '../state.ts';
 import { VERSION } from '../version.ts';
 import { type Cli, command, examples, withJson } from './cli.ts';
 import { CommandFailed, WrongUsage } from './failure.ts';
-import { counted } from './text.ts';
+import { counted, wrap } from './text.ts';
 
 interface ServeFlags {
   explain?: true;
@@ -67,6 +68,7 @@ async function explainManifest(cli: Cli, manifest: string, { client, json }: Ser
   const row = client === undefined ? null : findClient(client);
   const { explain } = await import('../serve/explain.ts');
   const explanation = await explain({ ...(await openServer(cli, manifest)), client: row });
+  if (explanation.diagnostics.some(({ severity }) => severity === 'error')) cli.failed = true;
   if (json) return output.json(explanation);
   show(cli, explanation);
 }
@@ -105,29 +107,34 @@ function findClient(name: string): ClientRow {
 
 function show({ output }: Cli, { layers, skills, facts, tools, ...rest }: Explanation): void {
   const { style } = output;
+  const near = nearby(dirname(rest.manifest));
+  const listed = (title: string, text: string) => output.line(wrap(`${title}: ${text}`, output.width, '  '));
   output.line(`${style.bold(rest.name)}  ${style.dim(rest.manifest)}`);
   output.line();
-  output.table(
-    [{ title: 'LAYER' }, { title: 'SKILLS', align: 'right' }, { title: 'FROM' }],
-    layers.map(({ kind, label, skills }) => [kind, String(skills.length), label]),
-  );
-  output.line();
-  output.table(
-    [{ title: 'SKILL' }, { title: 'STATE' }, { title: 'LAYER' }, { title: 'FROM' }],
-    skills.map(({ name, state, layer, source, masks }) => [
-      name,
-      state,
-      layer,
-      masks.length > 0 ? `${source} (masks ${masks.join(', ')})` : source,
-    ]),
-  );
-  for (const { name, failed } of skills) {
-    if (failed.length > 0) output.line(`${name} is silent: ${failed.join('; ')} is not so.`);
+  if (rest.riding) {
+    output.table(
+      [{ title: 'LAYER' }, { title: 'SKILLS', align: 'right' }, { title: 'FROM' }],
+      layers.map(({ kind, label, skills }) => [kind, String(skills.length), near(label)]),
+    );
+    output.line();
+    output.table(
+      [{ title: 'SKILL' }, { title: 'STATE' }, { title: 'LAYER' }, { title: 'FROM' }],
+      skills.map(({ name, state, layer, source }) => [name, state, layer, near(source)]),
+    );
+  } else output.line('Skills are off; write `skills: true` in the manifest to let them ride.');
+  for (const { name, masks } of skills) {
+    if (masks.length > 0) output.line(`${name} masks ${masks.map(near).join(', ')}`);
+  }
+  const gated = skills.filter(({ gate }) => gate.length > 0);
+  if (gated.length > 0) output.line(`\n${style.bold('GATES')}`);
+  for (const { name, gate, failed } of gated) {
+    output.line(name);
+    for (const clause of gate) output.line(`  ${failed.includes(clause) ? 'no ' : 'yes'}  ${clause}`);
   }
   output.line();
-  output.line(`Tools: ${facts.tools.join(', ') || 'none'}`);
-  output.line(`Extensions: ${facts.extensions.join(', ') || 'none'}`);
-  output.line(`Graph: ${typeof facts.graph === 'string' ? facts.graph : labels(facts.graph)}`);
+  listed('Tools', facts.tools.join(', ') || 'none');
+  listed('Extensions', facts.extensions.join(', ') || 'none');
+  listed('Graph', typeof facts.graph === 'string' ? facts.graph : labels(facts.graph));
   const cap = rest.cap === null ? 'no known cap' : `cap ${counted(rest.cap, 'character')}`;
   output.line(`Client: ${rest.client ?? 'any other'}, ${cap}`);
   for (const { name, description, length, ride } of tools) {
@@ -143,6 +150,14 @@ function show({ output }: Cli, { layers, skills, facts, tools, ...rest }: Explan
   for (const diagnostic of rest.diagnostics) {
     if (diagnostic.severity !== 'debug') output.line(lineOf(diagnostic));
   }
+}
+
+/** A path inside the manifest's directory as seen from there; anything else as it is. */
+function nearby(directory: string): (path: string) => string {
+  return (path) => {
+    const inside = isAbsolute(path) ? relative(directory, path) : '';
+    return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside;
+  };
 }
 
 function labels(graph: Record<string, string[]>): string {

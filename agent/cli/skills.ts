@@ -108,12 +108,12 @@ function show({ output }: Cli, { skills, sizes, diagnostics }: Checked): void {
   if (notable.length > 0) {
     output.line();
     output.table(
-      [{ title: 'TOOL' }, { title: 'CLIENT' }, { title: 'LENGTH', align: 'right' }, { title: 'FORM' }],
+      [{ title: 'TOOL' }, { title: 'LENGTH', align: 'right' }, { title: 'FORM' }, { title: 'CLIENT' }],
       notable.map(({ tool, client, length, cap, form, fits }) => [
         tool,
-        client,
         `${length} of ${cap}`,
-        fits ? form : `${form}, too long`,
+        fits ? form : 'too long',
+        client,
       ]),
     );
   } else if (sizes.length > 0) output.line('Every description fits every client, methods included.');

@@ -43,15 +43,16 @@ const CAPPED = CLIENTS.flatMap((client) => {
 });
 
 /**
- * Reads skill files, and directories of them as a layer is read. Gates are left out of account: which of them hold is known
- * only where the server is. Without `tools`, each skill is measured on a tool of its own that has no text.
+ * Reads skill files, and directories of them as a layer is read. Which gates hold is known only where the server is; one that
+ * cannot be read never does. Without `tools`, each skill is measured on a tool of its own that has no text.
  */
 export function checkSkills(paths: readonly string[], tools: readonly RidingTool[] | null): Checked {
   const read = paths.map(readPath);
   const skills = read.flatMap((each) => each.skills);
   const diagnostics = read.flatMap((each) => each.diagnostics);
   const given = tools ?? skills.map(({ name }) => ({ name }));
-  const measured = tools ? skills : skills.map((skill) => ({ ...skill, referencesTools: [] }));
+  const open = skills.filter(({ gate }) => !gate?.some(({ predicate }) => predicate === 'unreadable'));
+  const measured = tools ? open : open.map((skill) => ({ ...skill, referencesTools: [] }));
   // A loader is offered beside any server's tools.
   const loader = given.some(({ name }) => name === 'skills') ? 'repertoire_skills' : 'skills';
   const compose = (cap: number | null) =>

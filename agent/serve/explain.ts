@@ -3,17 +3,20 @@ import type { Ride } from '../../schema/riding/compose.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { describeClause } from '../../schema/riding/gate.ts';
-import type { Facts } from '../../schema/riding/gates.ts';
+import { enabledExtensions } from '../../schema/riding/gates.ts';
+import { graphTool } from '../../schema/riding/graph.ts';
 import { probeUpstream } from './probe.ts';
 import type { Project } from './project.ts';
 import type { Reach } from './reach.ts';
-import { ridden, takeView } from './rider.ts';
+import { ridden, takeView, type View } from './rider.ts';
 import { Upstream } from './upstream.ts';
 
 /** Everything that decides what a client is told about a server's tools, and what it is told. */
 export interface Explanation {
   manifest: string;
   name: string;
+  /** False when the manifest leaves skills off. */
+  riding: boolean;
   /** Highest first. */
   layers: { kind: string; label: string; skills: string[] }[];
   skills: {
@@ -21,11 +24,13 @@ export interface Explanation {
     source: string;
     layer: string;
     state: 'active' | 'inactive';
-    /** Clauses of the gate that are not satisfied. */
+    /** Clauses of the gate, and those of them that are not satisfied. */
+    gate: string[];
     failed: string[];
     /** Sources of the skills of the same name in lower layers. */
     masks: string[];
   }[];
+  /** What gates are judged by: the tools that are shown, the extensions that are on, and the graph or why there is none. */
   facts: { tools: string[]; extensions: string[]; graph: Record<string, string[]> | string };
   /** Title of the client, and the cap on a description in characters; null where none is known. */
   client: string | null;
@@ -53,6 +58,7 @@ export async function explain(options: ExplainOptions): Promise<Explanation> {
   return {
     manifest: project.path,
     name: project.name,
+    riding: project.manifest.skills !== null,
     layers: view.layers
       .map(({ kind, label, skills }) => ({ kind, label, skills: skills.map(({ name }) => name) }))
       .reverse(),
@@ -61,13 +67,14 @@ export async function explain(options: ExplainOptions): Promise<Explanation> {
       source: skill.source,
       layer: layer.kind,
       state: failed.has(skill) ? 'inactive' : 'active',
+      gate: (skill.gate ?? []).map(describeClause),
       failed: (failed.get(skill) ?? []).map(describeClause),
       masks: masked.map((each) => each.skill.source),
     })),
     facts: {
       tools: [...view.facts.tools],
-      extensions: Object.keys(view.facts.extensions),
-      graph: graphOf(view.facts.graph),
+      extensions: enabledExtensions(view.facts),
+      graph: graphOf(view, project),
     },
     client: client?.title ?? null,
     cap: descriptionCap(client),
@@ -102,8 +109,15 @@ export async function lookOnce({ project, reach, version, said, log }: Omit<Expl
   }
 }
 
-function graphOf(graph: Facts['graph']): Explanation['facts']['graph'] {
-  if (graph === null) return 'not asked';
-  if (typeof graph === 'string') return graph;
-  return Object.fromEntries([...graph].map(([label, properties]) => [label, [...properties]]));
+function graphOf({ facts: { graph }, served }: View, { manifest }: Project): Explanation['facts']['graph'] {
+  if (manifest.graph === null) return 'not asked, since the manifest has no `graph`';
+  if (graph === null) return 'not asked, since no skill depends on it';
+  if (graph === 'none') return 'none is active';
+  if (graph !== 'failed') {
+    return Object.fromEntries([...graph].map(([label, properties]) => [label, [...properties]]));
+  }
+  const tool = graphTool(manifest.graph, served);
+  return tool === null
+    ? `cannot be asked, since the server has no tool ${manifest.graph.tools.join(' or ')}`
+    : `unknown, since ${tool} gave no answer that tells it`;
 }

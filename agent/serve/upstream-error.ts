@@ -21,7 +21,7 @@ export function notAnswered(name: string, reach: Reach, error: unknown): unknown
       `${name} ended before it answered, so it is not known whether this was done; the next request starts it again.`,
     );
   }
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+  if (tooLate(error)) {
     return new UpstreamGone(`${name} did not answer in time.`, { cause: error });
   }
   if (error instanceof SdkError && !(error instanceof SdkHttpError)) {
@@ -42,10 +42,16 @@ export function unreachable(name: string, { label }: Reach, error: unknown): Ups
           ? `it answered with HTTP ${error.data.status}`
           : brokeOff(error)
             ? 'it ended before it answered'
-            : String((cause as Error | undefined)?.message ?? message)
-                .split('\n', 1)[0]
-                ?.replace(/\.$/, '');
+            : tooLate(error)
+              ? 'it did not answer in time'
+              : String((cause as Error | undefined)?.message ?? message)
+                  .split('\n', 1)[0]
+                  ?.replace(/\.$/, '');
   return new UpstreamGone(`${name} (${label}) cannot be reached: ${why}.`, { cause: error });
+}
+
+function tooLate(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
 /** The server lost the session: nothing was done, and a new one may be opened. */

@@ -74,6 +74,11 @@ function holds(clause: Clause, { tools, extensions, graph }: Facts): boolean {
   }
 }
 
+/** Names of the extensions that are on, which `extension_enabled` asks for. */
+export function enabledExtensions({ extensions }: Facts): string[] {
+  return Object.keys(extensions).filter((name) => isOn(extensions[name]));
+}
+
 /** `{}`, `0` and an empty text count as on. */
 function isOn(value: unknown): boolean {
   return value !== null && value !== undefined && value !== false;

@@ -1,6 +1,11 @@
 import type { Host, SkillsChoice } from './manifest.ts';
 import { isAbsent, type Refuse, refuseNul } from './values.ts';
 
+const CHOICES = {
+  device: { value: 'true, false, a path, or a list of true and paths', item: 'true or a path' },
+  cloud: { value: 'true, false, [true] or []', item: 'true' },
+} as const;
+
 /**
  * Reads the value of `skills:`. Null, for an absent one and for false, means off completely: nothing is injected, there
  * are no prompts, and no directory is read. True adds our own skills and the project's; a path adds its directory to
@@ -12,7 +17,8 @@ export function readSkillsChoice(value: unknown, host: Host, refuse: Refuse): Sk
   const declared = items.flatMap((item, index) => {
     const key = Array.isArray(value) ? `skills[${index}]` : 'skills';
     if (item === true) return [];
-    if (typeof item !== 'string') refuse(`\`${key}\` must be true or a path`);
+    if (typeof item !== 'string')
+      refuse(`\`${key}\` must be ${CHOICES[host][Array.isArray(value) ? 'item' : 'value']}`);
     if (item === '') refuse(`\`${key}\` is an empty path; write a directory, or leave it out`);
     refuseNul(item, key, refuse);
     if (host === 'cloud') {

@@ -2,8 +2,16 @@ import type { Result, Tool } from '@modelcontextprotocol/server';
 
 const NO_TOOLS = '"tools":[]';
 
-/** JSON in UTF-8, for as long as a list is kept. */
-const written = new WeakMap<readonly Tool[], Blob>();
+/** An answer as it was last written, and which bytes of it are the tools. */
+interface Written {
+  readonly before: string;
+  readonly after: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly tools: readonly [from: number, to: number];
+}
+
+/** For as long as a list is kept. */
+const written = new WeakMap<readonly Tool[], Written>();
 
 /**
  * A list of tools on its way past the SDK, which would put it into JSON anew for each answer: with hundreds of skills on
@@ -26,14 +34,24 @@ export class ToolsApart {
     const at = text.indexOf(NO_TOOLS);
     if (this.#tools === null || at < 0) return new Response(text, response);
     const [before, after] = [text.slice(0, at + NO_TOOLS.length - 2), text.slice(at + NO_TOOLS.length)];
-    return new Response(new Blob([before, jsonOf(this.#tools), after]), response);
+    return new Response(bytesOf(this.#tools, before, after), response);
   }
 }
 
-function jsonOf(tools: readonly Tool[]): Blob {
-  const known = written.get(tools);
-  if (known) return known;
-  const json = new Blob([JSON.stringify(tools)]);
-  written.set(tools, json);
-  return json;
+function bytesOf(tools: readonly Tool[], before: string, after: string): Uint8Array<ArrayBuffer> {
+  const last = written.get(tools);
+  // Clients begin to count their requests at the same number.
+  if (last?.before === before && last.after === after) return last.bytes;
+  const json = last ? last.bytes.subarray(...last.tools) : encode(JSON.stringify(tools));
+  const [head, tail] = [encode(before), encode(after)];
+  const bytes = new Uint8Array(head.length + json.length + tail.length);
+  bytes.set(head);
+  bytes.set(json, head.length);
+  bytes.set(tail, head.length + json.length);
+  written.set(tools, { before, after, bytes, tools: [head.length, head.length + json.length] });
+  return bytes;
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }

@@ -20,7 +20,7 @@ test('skills check: 0 when all is well, 1 for an error, with --strict for a warn
 
   const long = await run(['skills', 'check', 'good.md', 'long.md'], { cwd });
   expect(long.code).toBe(0);
-  expect(long.stdout).toMatch(/long +Claude Code +\d+ of 2048 +lazy/);
+  expect(long.stdout).toMatch(/long +\d+ of 2048 +lazy +Claude Code/);
   expect(long.stdout).toContain('2 skills, 0 errors, 1 warning.');
   expect(long.stdout).toContain(`warning: ${join(cwd, 'long.md')}: `);
   expect((await run(['skills', 'check', '--strict', 'long.md'], { cwd })).code).toBe(1);
@@ -44,11 +44,12 @@ test('skills check: on which of the given tools each would ride, and how long th
   );
   writeFileSync(join(cwd, 'b.md'), skillFile({ name: 'one', applies_when: { tool_registered: 'x' } }));
   writeFileSync(join(cwd, 'c.md'), skillFile({ name: 'c' }));
+  writeFileSync(join(cwd, 'd.md'), skillFile({ name: 'three', applies_when: { tool_registred: 'x' } }));
   const tools = [{ name: 'one', description: 'y'.repeat(1000) }, { name: 'two' }, { name: 'three' }];
   writeFileSync(join(cwd, 'tools.json'), JSON.stringify({ tools }));
 
   const { code, stdout } = await run(['skills', 'check', '.', '--tools', 'tools.json', '--json'], { cwd });
-  expect(code).toBe(0);
+  expect(code).toBe(1);
   const checked = JSON.parse(stdout);
   expect(
     checked.skills.map(({ name, tools: on, gate }: { name: string; tools: string[]; gate: string[] }) => ({
@@ -60,7 +61,12 @@ test('skills check: on which of the given tools each would ride, and how long th
     { name: 'a', on: ['two'], gate: [] },
     { name: 'one', on: ['one'], gate: ['tool_registered: x'] },
     { name: 'c', on: [], gate: [] },
+    { name: 'three', on: [], gate: ['tool_registred (unreadable)'] },
   ]);
+  const shown = await run(['skills', 'check', '.', '--tools', 'tools.json'], { cwd });
+  expect(shown.stdout).toContain('  too long  ');
+  const table = shown.stdout.split('\n').filter((line) => / of \d+ /.test(line));
+  expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(checked.sizes).toContainEqual({
     client: 'ChatGPT',
     cap: 1024,
@@ -118,6 +124,7 @@ test('serve --explain says which layers, skills, gates and descriptions there ar
       args: [program('memory')],
       env: { MEMORY_FILE_PATH: join(folder(), 'm.jsonl') },
       graph: 'memory',
+      extensions: { on: {}, off: false },
       skills: true,
     },
     skills: {
@@ -125,7 +132,7 @@ test('serve --explain says which layers, skills, gates and descriptions there ar
       'b.md': skillFile({
         name: 'papers',
         references_tools: ['open_nodes'],
-        applies_when: { graph_has_node_type: ['Paper'] },
+        applies_when: { graph_has_node_type: ['Paper'], extension_enabled: 'on' },
       }),
       'c.md': skillFile({ name: 'read_graph' }, 'word '.repeat(600)),
     },
@@ -143,22 +150,66 @@ test('serve --explain says which layers, skills, gates and descriptions there ar
     source: join(own, 'a.md'),
     layer: 'project',
     state: 'active',
+    gate: [],
     failed: [],
     masks: ['bundled:skills'],
   });
   expect(explained.skills).toContainEqual(
-    expect.objectContaining({ name: 'papers', state: 'inactive', failed: ['graph_has_node_type: [Paper]'] }),
+    expect.objectContaining({
+      name: 'papers',
+      state: 'inactive',
+      gate: ['graph_has_node_type: [Paper]', 'extension_enabled: on'],
+      failed: ['graph_has_node_type: [Paper]'],
+    }),
   );
-  expect(explained).toMatchObject({ client: 'Claude Code', cap: 2048, facts: { graph: {} } });
+  expect(explained).toMatchObject({
+    client: 'Claude Code',
+    cap: 2048,
+    facts: { graph: {}, extensions: ['on'] },
+  });
   const read = explained.tools.find(({ name }: { name: string }) => name === 'read_graph');
   expect(read).toMatchObject({ ride: { form: 'lazy' } });
   expect(read.length).toBe(read.description.length);
 
   const shown = await run(['serve', path, '--explain'], { cwd });
   expect(shown.code).toBe(0);
-  expect(shown.stdout).toContain('papers is silent: graph_has_node_type: [Paper] is not so.');
+  expect(shown.stdout).toContain(
+    'papers\n  no   graph_has_node_type: [Paper]\n  yes  extension_enabled: on\n',
+  );
+  expect(shown.stdout).toContain(`skills masks bundled:skills`);
+  expect(shown.stdout).toMatch(/papers +inactive +project +server\.skills\/b\.md/);
+  expect(shown.stdout).toMatch(/^Tools: .*,\n {2}.*open_nodes,\n? +skills$/m);
   expect(shown.stdout).toContain('Client: any other, no known cap');
   expect(shown.stdout).toContain('  Replaced.');
   expect((await run(['serve', path, '--json'], { cwd })).code).toBe(2);
   expect((await run(['serve', path, '--explain', '--client', 'nobody'], { cwd })).code).toBe(1);
+});
+
+test('serve --explain: what keeps the server from being served is an error, and no graph has a reason', async () => {
+  const gated = skillFile({ name: 'facts', applies_when: { graph_has_node_type: ['Paper'] } });
+  const explained = async (manifest: Record<string, unknown>) => {
+    const { directory: cwd } = writeProject({
+      manifest: { command: NODE, args: [FRAGILE], ...manifest },
+      skills: { 'a.md': gated },
+    });
+    return run(['serve', 'server.yaml', '--explain'], { cwd });
+  };
+  const off = await explained({ skills: null });
+  expect(off).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Skills are off; write `skills: true`'),
+  });
+
+  const unmatched = await explained({ tools: [{ bundled: 'nowhere', hidden: true }] });
+  expect(unmatched).toMatchObject({ code: 1, stdout: expect.stringContaining('error: ') });
+
+  for (const [graph, reason] of [
+    [null, 'Graph: not asked, since the manifest has no `graph`'],
+    ['neo4j', 'Graph: cannot be asked, since the server has no tool get-schema or'],
+    [{ tool: 'facts', node_types: 'length(@)' }, 'Graph: unknown, since facts gave no answer that tells it'],
+  ] as const) {
+    const { code, stdout } = await explained({ graph, skills: true });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(reason) });
+    expect(stdout).toContain('facts\n  no   graph_has_node_type: [Paper]\n');
+  }
 });

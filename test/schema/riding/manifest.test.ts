@@ -36,8 +36,8 @@ describe('2.1 the skills value', () => {
     ['[true, ""]', /`skills\[1\]`/],
     ['[false]', /`skills\[0\]`/],
     ['[true, null]', /`skills\[1\]`/],
-    ['7', /`skills`/],
-    ['[7]', /`skills\[0\]`/],
+    ['7', /`skills` must be true, false, a path, or a list of true and paths/],
+    ['[7]', /`skills\[0\]` must be true or a path/],
     ['{a: b}', /`skills`/],
     ['[["./a"]]', /`skills\[0\]`/],
   ])('2.1 skills: %s is a start-up error', (value, why) => expectRefused(`skills: ${value}`, why));
@@ -48,6 +48,7 @@ describe('2.1 the skills value', () => {
     },
   );
   test('2.1 in the cloud true, false and [] are what they are elsewhere', () => {
+    expectRefused('skills: 7', /`skills` must be true, false, \[true\] or \[\]\.$/, 'cloud');
     expect(parse('skills: true', 'cloud').skills).toEqual({ defaults: true, declared: [] });
     expect(parse('skills: []', 'cloud').skills).toEqual({ defaults: false, declared: [] });
     expect(parse('skills: false', 'cloud').skills).toBeNull();
