@@ -15,7 +15,7 @@ const SERVER = 'everything';
 export const ridingGateway: Scenario = {
   name: 'riding-gateway',
   about:
-    'tools/list of server-everything over HTTP and through /mcp/<server>, with so many skills that have to do with it, for a client without a known cap',
+    'tools/list of server-everything over HTTP and through /mcp/<server>, with so many skills that have to do with it, for a client without a known cap that asked within the last second',
   async run({ folder, rounds, say }) {
     say(`riding-gateway: filling registries of ${SIZES.join(', ')} skills …`);
     const upstream = await startEverything();

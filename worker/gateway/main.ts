@@ -24,7 +24,7 @@ export async function openMainSessions(
   const servers = await openMainServers(ctx);
   return servers.flatMap((server) => {
     try {
-      return [sessionOf(ctx, deps, server, DEADLINE_MS)];
+      return [sessionOf(ctx, deps, server, { deadline: DEADLINE_MS })];
     } catch (error) {
       if (error instanceof RegistryError) return [];
       throw error;

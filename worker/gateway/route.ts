@@ -36,12 +36,13 @@ gateway.all('/:server', async (c) => {
   });
   ctx.client = caller.name;
   const tells = methods.some((method) => tellsItems(method, caller));
-  const session = await openSession(ctx, c.var.deps, name, { tells });
+  const lists = messages.length === 1 && methods[0] === 'tools/list';
+  const session = await openSession(ctx, c.var.deps, name, { tells, lists });
   await requireMay(session, messages);
   const callerId = ctx.actor.id;
   for (const work of cancelled(session, callerId, messages)) ctx.defer(work);
   const request = { session, caller, callerId, mirrored: mirroredBy(c.req.raw) };
-  if (messages.length === 1 && methods[0] === 'tools/list') {
+  if (lists) {
     const apart = new ToolsApart();
     return apart.into(await answerWhole(() => buildGateway({ ...request, apart }, methods), c.req.raw, body));
   }

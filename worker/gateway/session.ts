@@ -14,11 +14,11 @@ import { probeGraph } from './graph-probe.ts';
 import { type Kept, keptOf } from './kept.ts';
 import { type Resolved, resolveSkills } from './layers.ts';
 import { LOADER, type ShownTools, shownTools } from './shown-tools.ts';
-import { listUpstreamTools, usable } from './tool-list.ts';
+import { listUpstreamTools, type ToolList, usable } from './tool-list.ts';
 import { type Target, Upstream } from './upstream.ts';
 
 /** A list that takes longer is not waited for: the last good one stands in. */
-const LIST_DEADLINE_MS = 10_000;
+export const LIST_DEADLINE_MS = 10_000;
 
 /** When a server last listed its tools is for people to read, so a list that is the same costs no write each time. */
 const LISTED_PRECISION_MS = 60_000;
@@ -45,6 +45,7 @@ export class ServerSession {
   readonly upstream: Upstream;
   readonly kept: Kept;
   readonly #deadline: number;
+  readonly #ahead: Promise<ToolList> | null;
   #listed: Promise<Listed> | null = null;
   #known: Promise<Listed> | null = null;
 
@@ -55,7 +56,14 @@ export class ServerSession {
       manifest,
       target,
       deadline = LIST_DEADLINE_MS,
-    }: { manifest: Manifest; target: () => Promise<Target>; deadline?: number },
+      ahead = null,
+    }: {
+      manifest: Manifest;
+      target: () => Promise<Target>;
+      deadline?: number;
+      /** Its tools, where they were asked for already. */
+      ahead?: Promise<ToolList> | null;
+    },
   ) {
     this.ctx = ctx;
     this.server = server;
@@ -64,6 +72,7 @@ export class ServerSession {
     const { id: callerId } = ctx.actor;
     this.upstream = new Upstream({ name: server.name, target, kept: this.kept, callerId });
     this.#deadline = deadline;
+    this.#ahead = ahead;
   }
 
   /** When the server has to have answered what is no call of a tool. */
@@ -145,7 +154,8 @@ export class ServerSession {
     const { name, toolsAt, source } = this.server;
     const { tools: last } = source;
     try {
-      const listed = await listUpstreamTools(this.upstream, { name, key: this.kept.key }, this.deadline());
+      const listed = await (this.#ahead ??
+        listUpstreamTools(this.upstream, { name, key: this.kept.key }, this.deadline()));
       const changed = JSON.stringify(listed.tools) !== JSON.stringify(last);
       if (changed || this.ctx.now() - (toolsAt ?? 0) >= LISTED_PRECISION_MS)
         this.ctx.defer(keepTools(this.ctx, this.server, [...listed.tools]));
