@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     server: { deps: { inline: ['@cloudflare/workers-oauth-provider'] } },
+    // Much of a test is waiting for processes and sockets; one file at a time would leave two cores idle.
+    maxWorkers: 3,
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },
