@@ -27,7 +27,8 @@ const Envelope = z.object({
 /**
  * Derives the caller from a request's messages: `initialize` names the client, and so does each request since revision
  * 2026-07-28. `withProof`: the request carries a device's proof, so its bridge is believed which client it speaks for.
- * `clientId`: the OAuth client of a verified token, which counts before any name.
+ * `clientId`: the OAuth client of a verified token, which counts before any name. A program that has named itself in an
+ * `initialize` long ago is told by its user agent, where that begins with the same name.
  */
 export function readCaller(
   request: Request,
@@ -37,10 +38,11 @@ export function readCaller(
   const info =
     (withProof ? bridged(request.headers.get('repertoire-client')) : null) ??
     messages.map(clientInfo).find((found) => found !== null);
+  const [agent] = (request.headers.get('user-agent') ?? '').split('/', 1);
   return {
     name: info?.name,
     version: info?.version ?? '',
-    client: recogniseClient({ clientId, name: info?.name }),
+    client: recogniseClient({ clientId, name: info?.name ?? agent }),
     wsl: withProof && request.headers.has('repertoire-wsl'),
   };
 }

@@ -38,6 +38,21 @@ test('where the whole would pass the cap of the client, the method is named and 
   expect(json.text.trim()).toBe(bodyOf('skill_edit'));
 });
 
+test('a client of the older revisions is told on a list by its user agent, and by a name before that', async () => {
+  const mcp = await openTestMcp();
+  const token = await mcp.token();
+  const lengthFor = async (agent: string, call: { revision?: string; client?: string }) => {
+    const { result } = await mcp.rpc('tools/list', {}, { token, headers: { 'user-agent': agent }, ...call });
+    return result.tools[1].description.length;
+  };
+  const legacy = { revision: '2025-06-18' };
+  const whole = await lengthFor('node', legacy);
+  expect(whole).toBeGreaterThan(1024);
+  expect(await lengthFor('codex-mcp-client/0.171.0', legacy)).toBeLessThanOrEqual(1024);
+  expect(await lengthFor('claude-code/2.1.332 (sdk-cli)', legacy)).toBe(whole);
+  expect(await lengthFor('codex-mcp-client/0.171.0', { client: 'nobody-knows-it' })).toBe(whole);
+});
+
 test('where not even that fits, the description is what it was', async () => {
   const { texts } = await descriptions('qwen-cli-mcp-client-x');
   expect(texts.skill_edit).toBe(TOOLS.skill_edit.description);
