@@ -53,12 +53,10 @@ export interface Manifest {
   readonly graph: GraphMapping | null;
 }
 
-const LOCAL = ['command', 'args', 'env', 'cwd', 'headers'];
+const UPSTREAM = ['command', 'args', 'env', 'cwd', 'url', 'headers'];
 const KEYS = [
   'name',
-  ...LOCAL.slice(0, 4),
-  'url',
-  'headers',
+  ...UPSTREAM,
   'instructions',
   'overview_prefix',
   'overview_tool',
@@ -88,11 +86,11 @@ export function parseManifest(text: string, { source, host }: { source: string; 
       `${quote(hosting)} cannot be served, since Repertoire hosts no graph and runs none; remove ${hosting.length === 1 ? 'it' : 'them'}, and let the upstream do it`,
     );
   }
-  const keys = host === 'cloud' ? KEYS.filter((key) => !LOCAL.includes(key)) : KEYS;
-  const local = host === 'cloud' ? LOCAL.filter((key) => key in data) : [];
+  const keys = host === 'cloud' ? KEYS.filter((key) => !UPSTREAM.includes(key)) : KEYS;
+  const local = host === 'cloud' ? UPSTREAM.filter((key) => key in data) : [];
   if (local.length > 0) {
     refuse(
-      `${quote(local)} ${local.length === 1 ? 'is' : 'are'} for \`repertoire serve\` on a device; in the cloud a server is its URL, and its credentials are kept beside the manifest`,
+      `${quote(local)} ${local.length === 1 ? 'is' : 'are'} for \`repertoire serve\` on a device; in the cloud a server's address and its credential are kept beside the manifest`,
     );
   }
   knownKeys(data, keys, null, refuse);

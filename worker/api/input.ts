@@ -51,6 +51,8 @@ function sentence(issue: z.core.$ZodIssue | undefined): string {
   if (!issue) return 'it does not match';
   if (issue.code === 'unrecognized_keys')
     return `it has ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}, which this address does not know`;
+  if (issue.code === 'invalid_union' && 'options' in issue && issue.options)
+    return `it is one of ${issue.options.join(', ')}`;
   if (issue.code === 'invalid_union') return 'it has none of the shapes that are allowed here';
   return issue.message.replace(/^Invalid input: /, '');
 }

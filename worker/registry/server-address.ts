@@ -1,7 +1,7 @@
 import { RegistryError } from '../../schema/errors.ts';
 
 /** Names that lead to no public address, whatever a resolver says. */
-const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|onion)$/;
+const PRIVATE_NAMES = /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home\.arpa|onion)$/;
 const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /**

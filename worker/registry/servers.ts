@@ -162,21 +162,12 @@ export function credentialOwner(serverId: string): string {
 
 /** A manifest as the cloud reads it. @throws RegistryError `invalid_input` with its one sentence */
 export function readManifest(text: string): Manifest {
-  let manifest: Manifest;
   try {
-    manifest = parseManifest(text, { source: 'the manifest', host: 'cloud' });
+    return parseManifest(text, { source: 'the manifest', host: 'cloud' });
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     throw new RegistryError('invalid_input', error.message, { field: 'manifest' });
   }
-  if (manifest.upstream !== null) {
-    throw new RegistryError(
-      'invalid_input',
-      'The manifest names its upstream; set the address and the credential of the server instead.',
-      { field: 'manifest' },
-    );
-  }
-  return manifest;
 }
 
 export async function readServer(ctx: Context, name: string, scope: 'skills:read' | 'skills:write') {

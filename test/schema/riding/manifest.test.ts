@@ -211,10 +211,13 @@ describe('8 keys', () => {
       'name:\ncommand:\nargs:\ninstructions: ~\noverview_prefix:\nextensions:\ntools:\ngraph:\nskills_delivery:';
     expect(parse(nothing)).toEqual(parse(''));
   });
-  test.each(['command: x', 'command: x\nargs: [a]', 'url: https://a.b\nheaders: {a: b}'])(
-    '8 in the cloud there are neither programs nor headers beside the credentials: %j',
-    (text) => expectRefused(text, /in the cloud a server is its URL/, 'cloud'),
+  test.each(['command: x', 'command: x\nargs: [a]', 'url: https://a.b', 'headers: {a: b}'])(
+    '8 in the cloud there are neither programs, addresses nor headers beside the server: %j',
+    (text) => expectRefused(text, /in the cloud a server's address and its credential/, 'cloud'),
   );
+  test('8 the known keys of a manifest in the cloud are those that it may have', () => {
+    expectRefused('foo: 1', /known are `name`, `instructions`, .*`graph`\.$/, 'cloud');
+  });
   test('8 a mapping of its own', () => {
     const text =
       'graph: {tool: t, arguments: {depth: 1}, format: json, node_types: "keys(@)", properties: "@"}';

@@ -111,6 +111,13 @@ describe('a credential', () => {
     expect((await call('POST', '', { ...example, credential })).problem.code).toBe('invalid_input');
   });
 
+  test('of a kind that there is not is answered with those that there are', async () => {
+    const { problem } = await call('POST', '', { ...example, credential: { type: 'basic' } });
+    expect(problem.detail).toBe(
+      'credential.type in the body is not as expected: it is one of none, bearer, header, oauth.',
+    );
+  });
+
   test('has no place in a manifest', async () => {
     const leaked = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
     expect(
@@ -177,6 +184,7 @@ describe('an address', () => {
     'https://[2001::1]/',
     'https://metadata.google.internal/',
     'https://printer.local/',
+    'https://localhost.localdomain/',
     'https://intranet/',
     'https://host.internal./',
     'https://user:word@mcp.example.com/',
