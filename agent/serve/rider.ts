@@ -1,14 +1,13 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import type { ClientRow } from '../../schema/clients.ts';
-import { activeSet } from '../../schema/riding/active-set.ts';
-import { modeBanner, toolGroups } from '../../schema/riding/channels.ts';
+import { activeSet, sameSkills } from '../../schema/riding/active-set.ts';
+import { modeBanner } from '../../schema/riding/channels.ts';
 import { composeTools, type Ride } from '../../schema/riding/compose.ts';
 import { concerningNotes, concerns } from '../../schema/riding/concern.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
 import { evaluate, type Facts, type Inactive } from '../../schema/riding/gates.ts';
-import { graphTool } from '../../schema/riding/graph.ts';
 import { type Layer, resolveLayers } from '../../schema/riding/layers.ts';
 import { applyOverrides } from '../../schema/riding/overrides.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
@@ -103,16 +102,14 @@ export function keepRidden(): typeof ridden {
 /** The banner that says which tools are there only under conditions. */
 export function bannerOf(view: View, { manifest }: Project): string {
   const { facts, winners, loader, served, upstreamNames } = view;
-  const asked = manifest.graph && graphTool(manifest.graph, served);
-  const [shown] = [...upstreamNames].find(([, own]) => own === asked) ?? [];
-  const groups = toolGroups({
+  return modeBanner({
+    graph: manifest.graph,
     tools: facts.tools,
+    upstreamNames,
+    served,
     skills: winners.map(({ skill }) => skill),
     loader,
-    // A tool that is hidden, or not there at all, is still the one that the mode asks for.
-    graphTool: manifest.graph && (shown ?? asked ?? manifest.graph.tools[0] ?? null),
   });
-  return modeBanner(manifest.graph ? 'graph' : 'bare', groups);
 }
 
 /** Gives a text that differs when what is announced to clients differs. Most requests find the set of the one before. */
@@ -125,8 +122,4 @@ export function setTeller(): (view: View) => Promise<string> {
     told = activeSet(active);
     return told;
   };
-}
-
-function sameSkills(a: readonly RidingSkill[], b: readonly RidingSkill[]): boolean {
-  return a.length === b.length && a.every((skill, index) => skill === b[index]);
 }

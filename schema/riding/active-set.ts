@@ -19,3 +19,8 @@ async function remember(skill: RidingSkill): Promise<void> {
   const { source: _source, gate: _gate, ...shown } = skill;
   hashes.set(skill, await sha256(JSON.stringify(shown)));
 }
+
+/** Whether these are the very same skills in the same order: a cheap look before {@link activeSet}, by identity. */
+export function sameSkills(a: readonly RidingSkill[], b: readonly RidingSkill[]): boolean {
+  return a.length === b.length && a.every((skill, index) => skill === b[index]);
+}

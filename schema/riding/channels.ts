@@ -1,48 +1,50 @@
 import { compareBytes } from '../digest.ts';
-import type { ToolAnswer } from './graph.ts';
+import { type GraphMapping, graphTool, type ToolAnswer } from './graph.ts';
 import type { RidingSkill } from './skill.ts';
-
-/** A tool that is there only under conditions. */
-export interface ToolGroup {
-  readonly name: string;
-  readonly state: 'registered' | 'not registered' | 'not part of this mode';
-}
-
-/** `graph`: the manifest says how to ask the upstream for its graph. */
-export type Mode = 'graph' | 'bare';
 
 const BREAK = '\n\n';
 const HINT_MARKER = '[kglite-batch-load-hint]';
 const HINT = `${HINT_MARKER} If you load tool schemas on demand, load all tools of this server in one go before you first use one of them.`;
 
 /**
- * The conditional tools of a server, by name in byte order: the loader, the tool that tells the graph's schema, and every
- * tool that a gate asks for.
+ * Which mode a server runs in, and whether each of its conditional tools is there, by name in byte order: the loader, the
+ * tool that tells the graph's schema, and every tool that a gate asks for. Nobody can add to it or replace it.
  */
-export function toolGroups(input: {
+export function modeBanner(input: {
+  /** How the upstream is asked for its graph; without it the mode is `bare`. */
+  graph: GraphMapping | null;
   /** Names shown. */
   tools: ReadonlySet<string>;
+  /** The upstream's name for each shown tool of its own. */
+  upstreamNames: ReadonlyMap<string, string>;
+  /** Names of the upstream's own tools, hidden ones too. */
+  served: ReadonlySet<string>;
   skills: readonly RidingSkill[];
   /** Name of the loader where it is offered, else null. */
   loader: string | null;
-  /** The tool that tells the graph's schema, by the name shown; null without a mapping. */
-  graphTool: string | null;
-}): ToolGroup[] {
-  const { tools, skills, loader, graphTool } = input;
-  const names = new Set<string>(graphTool === null ? [] : [graphTool]);
+}): string {
+  const { graph, tools, skills, loader } = input;
+  const names = new Set<string>(graph ? [graphToolShown(graph, input)] : []);
   for (const clause of skills.flatMap((skill) => skill.gate ?? [])) {
     if (clause.predicate === 'tool_registered') names.add(clause.tool);
   }
-  const groups = new Map<string, ToolGroup['state']>();
-  if (graphTool === null) groups.set('graph', 'not part of this mode');
-  for (const name of names) groups.set(name, tools.has(name) ? 'registered' : 'not registered');
-  groups.set(loader ?? 'skills', loader === null ? 'not registered' : 'registered');
-  return [...groups].map(([name, state]) => ({ name, state })).sort((a, b) => compareBytes(a.name, b.name));
+  const states = new Map<string, string>();
+  if (!graph) states.set('graph', 'not part of this mode');
+  for (const name of names) states.set(name, tools.has(name) ? 'registered' : 'not registered');
+  states.set(loader ?? 'skills', loader === null ? 'not registered' : 'registered');
+  const sorted = [...states].sort(([a], [b]) => compareBytes(a, b));
+  const mode = graph ? 'graph' : 'bare';
+  return [`[kglite-mode] ${mode}`, ...sorted.map(([name, state]) => `- ${name}: ${state}`)].join('\n');
 }
 
-/** Which mode a server runs in and which conditional tools it has. Nobody can add to it or replace it. */
-export function modeBanner(mode: Mode, groups: readonly ToolGroup[]): string {
-  return [`[kglite-mode] ${mode}`, ...groups.map(({ name, state }) => `- ${name}: ${state}`)].join('\n');
+/** One that is hidden, or not there at all, is still the tool that the mode asks for. */
+function graphToolShown(
+  mapping: GraphMapping,
+  { served, upstreamNames }: { served: ReadonlySet<string>; upstreamNames: ReadonlyMap<string, string> },
+): string {
+  const own = graphTool(mapping, served) ?? mapping.tools[0] ?? '';
+  const [shown = own] = [...upstreamNames].find(([, upstream]) => upstream === own) ?? [];
+  return shown;
 }
 
 /**

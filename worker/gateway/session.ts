@@ -1,10 +1,9 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { RegistryError } from '../../schema/errors.ts';
-import { modeBanner, toolGroups } from '../../schema/riding/channels.ts';
+import { modeBanner } from '../../schema/riding/channels.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
 import { evaluate } from '../../schema/riding/gates.ts';
-import { type GraphMapping, graphTool } from '../../schema/riding/graph.ts';
 import type { Manifest } from '../../schema/riding/manifest.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 import type { Context } from '../registry/context.ts';
@@ -139,15 +138,10 @@ export class ServerSession {
   }
 
   async banner(shown: ShownTools): Promise<string> {
-    const { graph } = this.manifest;
     const { skills } = await this.skills(shown);
-    const groups = toolGroups({
-      tools: namesOf(shown),
-      skills,
-      loader: LOADER,
-      graphTool: graph && graphToolShown(graph, shown),
-    });
-    return modeBanner(graph ? 'graph' : 'bare', groups);
+    const { upstreamNames, served } = shown;
+    const { graph } = this.manifest;
+    return modeBanner({ graph, tools: namesOf(shown), upstreamNames, served, skills, loader: LOADER });
   }
 
   async #list(): Promise<Listed> {
@@ -169,11 +163,4 @@ export class ServerSession {
 
 function namesOf({ tools }: ShownTools): ReadonlySet<string> {
   return new Set([...tools.map(({ name }) => name), LOADER]);
-}
-
-/** By the name shown; by the server's own where it is hidden or not there. */
-function graphToolShown(mapping: GraphMapping, { served, upstreamNames }: ShownTools): string {
-  const own = graphTool(mapping, served) ?? mapping.tools[0] ?? '';
-  for (const [shown, upstream] of upstreamNames) if (upstream === own) return shown;
-  return own;
 }

@@ -1,5 +1,6 @@
 import type { Result, Tool } from '@modelcontextprotocol/server';
 import type { ClientRow } from '../../schema/clients.ts';
+import { sameSkills } from '../../schema/riding/active-set.ts';
 import { composeTools } from '../../schema/riding/compose.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
@@ -60,10 +61,6 @@ async function keptList(
       rides.reduce((sum, { length }) => sum + length, JSON.stringify(listed).length),
     );
   return list.tools;
-}
-
-function sameSkills(a: readonly RidingSkill[], b: readonly RidingSkill[]): boolean {
-  return a.length === b.length && a.every((skill, index) => skill === b[index]);
 }
 
 /** Tools with what rides on them for one client. */

@@ -4,12 +4,20 @@ import {
   isBareCall,
   modeBanner,
   prefixOverview,
-  toolGroups,
 } from '../../../schema/riding/channels.ts';
+import { PRESETS } from '../../../schema/riding/graph.ts';
 import { skill } from './skills.ts';
 
 const MARKER = '[kglite-batch-load-hint]';
-const BANNER = modeBanner('bare', []);
+const BARE = {
+  graph: null,
+  tools: new Set<string>(),
+  upstreamNames: new Map<string, string>(),
+  served: new Set<string>(),
+  skills: [],
+  loader: null,
+};
+const BANNER = modeBanner(BARE);
 
 describe('7.1 instructions', () => {
   test('7.1 the banner says the mode and the state of each conditional tool', () => {
@@ -18,19 +26,32 @@ describe('7.1 instructions', () => {
       skill('name: b\napplies_when: {tool_registered: save, extension_enabled: x}'),
       skill('name: c\napplies_when: {tool_registered: grep}'),
     ];
-    const graph = toolGroups({
-      tools: new Set(['grep', 'read_graph']),
+    const graph = modeBanner({
+      graph: PRESETS.memory,
+      tools: new Set(['grep', 'read_graph', 'skills']),
+      upstreamNames: new Map([['read_graph', 'read_graph']]),
+      served: new Set(['grep', 'read_graph']),
       skills,
       loader: 'skills',
-      graphTool: 'read_graph',
     });
-    expect(modeBanner('graph', graph)).toBe(
+    expect(graph).toBe(
       '[kglite-mode] graph\n- grep: registered\n- read_graph: registered\n- save: not registered\n- skills: registered',
     );
-    const bare = toolGroups({ tools: new Set(), skills: [], loader: null, graphTool: null });
-    expect(modeBanner('bare', bare)).toBe(
-      '[kglite-mode] bare\n- graph: not part of this mode\n- skills: not registered',
-    );
+    expect(BANNER).toBe('[kglite-mode] bare\n- graph: not part of this mode\n- skills: not registered');
+  });
+  test.each([
+    ['by the name shown', ['get_neo4j_schema'], [['schema', 'get_neo4j_schema']], 'schema: registered'],
+    ['hidden', ['get_neo4j_schema'], [], 'get_neo4j_schema: not registered'],
+    ['not served at all', [], [], 'get-schema: not registered'],
+  ] as const)('7.1 the banner names the tool that tells the graph: %s', (_, served, upstreamNames, line) => {
+    const banner = modeBanner({
+      ...BARE,
+      graph: PRESETS.neo4j,
+      tools: new Set(['schema']),
+      upstreamNames: new Map(upstreamNames),
+      served: new Set(served),
+    });
+    expect(banner.split('\n')).toContain(`- ${line}`);
   });
   test('7.1 order: pointer, banner, hint, upstream, manifest, listing, one empty line apart', () => {
     const parts = composeInstructions({
