@@ -38,6 +38,7 @@ const FILE_PROBLEM: Record<string, string> = {
   EROFS: 'could not be written: the file system is read-only',
   ENOTDIR: 'leads through something that is no folder',
   EISDIR: 'is a folder',
+  ENAMETOOLONG: 'has a longer name than the file system takes',
   ELOOP: 'is a link that leads in a circle',
 };
 

@@ -64,14 +64,13 @@ async function checkPaths(cli: Cli, paths: string[], flags: CheckFlags): Promise
   );
 }
 
-const Tools = z
-  .union([
-    z.array(z.looseObject({ name: z.string(), description: z.string().optional() })),
-    z.looseObject({
-      tools: z.array(z.looseObject({ name: z.string(), description: z.string().optional() })),
-    }),
-  ])
-  .transform((value) => (Array.isArray(value) ? value : value.tools));
+const Tools = z.array(z.looseObject({ name: z.string(), description: z.string().optional() }));
+/** The list alone, the result of `tools/list`, or the whole answer as it came over the wire. */
+const ToolsFile = z.union([
+  Tools,
+  z.looseObject({ tools: Tools }).transform(({ tools }) => tools),
+  z.looseObject({ result: z.looseObject({ tools: Tools }) }).transform(({ result }) => result.tools),
+]);
 
 async function givenTools(cli: Cli, { tools, manifest }: CheckFlags): Promise<readonly RidingTool[] | null> {
   if (manifest !== undefined) {
@@ -88,7 +87,7 @@ async function givenTools(cli: Cli, { tools, manifest }: CheckFlags): Promise<re
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  const parsed = Tools.safeParse(value);
+  const parsed = ToolsFile.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new CommandFailed(
     `${path} is no list of tools: it holds no JSON with a tools array, each with a name.`,
@@ -135,7 +134,12 @@ function parseName(value: string): string {
 function writeTemplate({ output, environment }: Cli, name: string, dir: string): void {
   const folder = resolve(environment.cwd, dir);
   const path = join(folder, `${name}.md`);
-  mkdirSync(folder, { recursive: true });
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new CommandFailed(`${folder} is a file, and --dir needs a folder; name another.`);
+  }
   try {
     writeFileSync(path, template(name), { flag: 'wx' });
   } catch (error) {

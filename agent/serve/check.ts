@@ -99,6 +99,10 @@ function readPath(path: string): { skills: readonly RidingSkill[]; diagnostics: 
         : sentence(error);
     return { skills: [], diagnostics: [{ severity: 'error', code: 'dropped', path, message }] };
   }
+  if (files.length === 0) {
+    const message = `${path} holds no skill files: they end in .md and lie in it, not in folders below it.`;
+    return { skills: [], diagnostics: [{ severity: 'warning', code: 'no-skills', path, message }] };
+  }
   const { layer, diagnostics } = readLayer({
     kind: 'declared',
     label: path,

@@ -25,6 +25,8 @@ type DiagnosticCode =
   | 'duplicate-name'
   /** `<stem>.skills` exists and is no directory. */
   | 'not-a-directory'
+  /** A directory that was named holds no skill file. */
+  | 'no-skills'
   /** None of the skill's tools is there. */
   | 'rides-nothing'
   /** The upstream's own text already carries this skill. */

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -29,6 +29,12 @@ test('skills check: 0 when all is well, 1 for an error, with --strict for a warn
   expect(all.code).toBe(1);
   expect(all.stdout).toContain(join(cwd, 'bad.md'));
   expect(all.stdout).toContain('2 skills, 1 error, 1 warning.');
+
+  mkdirSync(join(cwd, 'folders', 'one'), { recursive: true });
+  writeFileSync(join(cwd, 'folders', 'one', 'SKILL.md'), skillFile({ name: 'one' }));
+  const none = await run(['skills', 'check', 'folders'], { cwd });
+  expect(none.code).toBe(0);
+  expect(none.stdout).toContain(`warning: ${join(cwd, 'folders')} holds no skill files`);
 
   const missing = await run(['skills', 'check', 'nowhere'], { cwd });
   expect(missing.code).toBe(1);
@@ -79,6 +85,11 @@ test('skills check: on which of the given tools each would ride, and how long th
   expect(codes).toContain('rides-nothing');
   expect(codes).toContain('over-cap');
 
+  for (const file of [tools, { jsonrpc: '2.0', id: 1, result: { tools } }]) {
+    writeFileSync(join(cwd, 'tools.json'), JSON.stringify(file));
+    const same = await run(['skills', 'check', '.', '--tools', 'tools.json', '--json'], { cwd });
+    expect(same.stdout).toBe(stdout);
+  }
   writeFileSync(join(cwd, 'tools.json'), '{"tools": 3}');
   const wrong = await run(['skills', 'check', '.', '--tools', 'tools.json'], { cwd });
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('is no list of tools') });
@@ -107,6 +118,10 @@ test('skills new writes a file that checks clean, and never over another', async
   const again = await run(['skills', 'new', 'find_papers', '--dir', 'notes.skills'], { cwd });
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') });
   expect(readFileSync(path, 'utf8')).toBe('mine');
+  const inFile = await run(['skills', 'new', 'a', '--dir', path], { cwd });
+  expect(inFile).toMatchObject({ code: 1, stderr: expect.stringContaining('is a file, and --dir needs') });
+  const long = await run(['skills', 'new', 'a'.repeat(300)], { cwd });
+  expect(long).toMatchObject({ code: 1, stderr: expect.stringContaining('has a longer name than') });
   for (const name of ['../x', 'a b', '.hidden', '']) {
     expect((await run(['skills', 'new', name], { cwd })).code, name).toBe(2);
   }
