@@ -1,5 +1,10 @@
 import { RegistryError } from '../schema/errors.ts';
 
+/** What a caller is told of an error: a refusal as it is, any other as {@link logged}. */
+export function refusalOf(error: unknown): RegistryError {
+  return error instanceof RegistryError ? error : logged(error);
+}
+
 /**
  * What the caller may know of an unknown error: its number in the log. Messages stay out of the log too: a failed
  * query's holds what was to be stored. A full disk is said, for whoever runs the registry can do something about it.

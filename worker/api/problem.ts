@@ -1,6 +1,6 @@
 import { type ErrorCode, type ErrorDetails, type Problem, RegistryError } from '../../schema/errors.ts';
 import { challenge } from '../auth/challenge.ts';
-import { logged } from '../log.ts';
+import { refusalOf } from '../log.ts';
 
 const ANSWERS = {
   invalid_input: [400, 'Invalid input'],
@@ -34,9 +34,9 @@ const ANSWERS = {
  * for itself; of every other one the caller gets a number, under which the log names its kind and place.
  */
 export function problem(error: unknown, request: Request): Response {
-  if (!(error instanceof RegistryError)) return problem(logged(error), request);
-  const { status, headers } = refusal(error, request);
-  return answer(error, status, headers);
+  const refused = refusalOf(error);
+  const { status, headers } = refusal(refused, request);
+  return answer(refused, status, headers);
 }
 
 /** How HTTP says an error, whatever form its sentence comes in. */

@@ -4,7 +4,7 @@ import { refusal } from '../api/problem.ts';
 import { returnTo } from '../auth/return-to.ts';
 import { comesFromElsewhere } from '../auth/session.ts';
 import type { AppEnv } from '../deps.ts';
-import { logged } from '../log.ts';
+import { refusalOf } from '../log.ts';
 import { showPairing } from '../registry/approval.ts';
 import { accountPage, readAccess } from './account.tsx';
 import { errorPage } from './error.tsx';
@@ -84,9 +84,9 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 
 /** Any failure as a page, for whoever asked for one. */
 export function showError(c: Call<AppEnv>, error: unknown, title?: string): Response | Promise<Response> {
-  if (!(error instanceof RegistryError)) return showError(c, logged(error), title);
-  const { code, message } = error;
-  return showRefusal(c, error, errorPage({ title: title ?? TITLES[code] ?? 'This did not work', message }));
+  const refused = refusalOf(error);
+  const { code, message } = refused;
+  return showRefusal(c, refused, errorPage({ title: title ?? TITLES[code] ?? 'This did not work', message }));
 }
 
 /** Whether a browser asks for something to look at, not a program or a terminal. */

@@ -1,6 +1,5 @@
 import { auth, type FetchLike } from '@modelcontextprotocol/client';
 import { RegistryError } from '../../schema/errors.ts';
-import type { ServerCredential } from '../../schema/servers.ts';
 import type { Deps } from '../deps.ts';
 import type { Context } from '../registry/context.ts';
 import { type OpenedServer, openServer } from '../registry/riding-source.ts';
@@ -13,7 +12,7 @@ import {
   takeLogin,
 } from '../registry/server-grants.ts';
 import { noServer } from '../registry/servers.ts';
-import { type Grant, issuerOfGrant, OAuthClient, redeem } from './oauth-client.ts';
+import { type Grant, issuerOfGrant, OAuthClient, type OAuthCredential, redeem } from './oauth-client.ts';
 import { createOutbound, within } from './outbound.ts';
 import { credentialOf, openGrant } from './target.ts';
 
@@ -102,10 +101,7 @@ async function run(
   }
 }
 
-async function oauthOf(
-  server: OpenedServer,
-  { servers }: Ways,
-): Promise<Extract<ServerCredential, { type: 'oauth' }>> {
+async function oauthOf(server: OpenedServer, { servers }: Ways): Promise<OAuthCredential> {
   const credential = await credentialOf(server, servers.vault);
   if (credential.type === 'oauth') return credential;
   throw changed(server.name);

@@ -13,9 +13,10 @@ import { RegistryError } from '../../schema/errors.ts';
 import { isBareCall, prefixOverview } from '../../schema/riding/channels.ts';
 import { mayChangeGraph } from '../../schema/riding/graph.ts';
 import { paramHeaders } from '../../schema/riding/param-headers.ts';
+import { refusedCall } from '../mcp/errors.ts';
 import { whileHeld } from './held.ts';
 import { callSkills } from './loader.ts';
-import type { GatewayRequest } from './server.ts';
+import type { GatewayRequest } from './request.ts';
 import type { ServerSession } from './session.ts';
 import { LOADER } from './shown-tools.ts';
 import type { Outcome } from './upstream.ts';
@@ -57,7 +58,7 @@ export async function forwardCall(
     const repeated = { ...repeat(tool?.inputSchema, args), ...request.mirrored };
     outcome = await forward({ ...request, mirrored: repeated }, 'tools/call', { ...params, name: own }, ctx);
   } catch (error) {
-    if (error instanceof RegistryError) return refusal(error);
+    if (error instanceof RegistryError) return refusedCall(error.message);
     throw error;
   } finally {
     if (changes) session.kept.probe?.changed();
@@ -156,9 +157,4 @@ function resultOf(outcome: Outcome): Result {
     ...(resultType === 'input_required' ? { resultType } : {}),
     ...(cacheScope === undefined ? {} : { cacheScope: 'private' }),
   };
-}
-
-/** What a model can read and act on. */
-export function refusal({ message }: RegistryError): CallToolResult {
-  return { content: [{ type: 'text', text: message }], isError: true };
 }

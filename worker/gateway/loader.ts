@@ -2,11 +2,11 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { RegistryError } from '../../schema/errors.ts';
 import { loadSkill } from '../../schema/riding/load.ts';
 import { SkillsInput } from '../../schema/tools.ts';
-import { logged } from '../log.ts';
+import { refusalOf } from '../log.ts';
+import { refusedCall } from '../mcp/errors.ts';
 import { skills } from '../mcp/skills.ts';
 import { parseArguments } from '../mcp/skills-tool.ts';
-import { refusal } from './forward.ts';
-import type { GatewayRequest } from './server.ts';
+import type { GatewayRequest } from './request.ts';
 
 /**
  * The tool `skills` on a server's address: first what rides here, by the gates of this very moment, then the account's
@@ -27,7 +27,7 @@ export async function callSkills({ session }: GatewayRequest, args: unknown): Pr
       return loaded(loadSkill(here.active, riding, input.start));
     }
   } catch (error) {
-    return refusal(error instanceof RegistryError ? error : logged(error));
+    return refusedCall(refusalOf(error).message);
   }
 }
 

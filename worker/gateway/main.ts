@@ -9,6 +9,7 @@ import { openMainServers } from '../registry/riding-source.ts';
 import { sessionOf } from './open.ts';
 import type { ServerSession } from './session.ts';
 import { composed } from './tools.ts';
+import { unlessDown } from './upstream-error.ts';
 
 /** One slow server must not keep the main list waiting: its last one stands in. */
 const DEADLINE_MS = 4000;
@@ -44,10 +45,10 @@ export async function listMainTools(
   sessions: readonly ServerSession[],
   client: ClientRow | null,
 ): Promise<MainTools> {
-  const lists = await Promise.all(sessions.map((session) => prefixedTools(session, client)));
+  const lists = await Promise.all(sessions.map((session) => unlessDown(prefixedTools(session, client))));
   return {
-    tools: lists.flatMap(({ tools }) => tools),
-    stale: Object.assign({}, ...lists.map(({ stale }) => stale)),
+    tools: lists.flatMap((list) => list?.tools ?? []),
+    stale: Object.assign({}, ...lists.map((list) => list?.stale)),
   };
 }
 
@@ -58,8 +59,8 @@ export async function findMainTool(
 ): Promise<{ session: ServerSession; tool: string } | null> {
   // No server's name holds `_`, so that no other is waited for.
   const session = sessions.find(({ server }) => name.startsWith(`${server.name}_`));
-  const known = await session?.known().catch(unlessUnavailable);
-  if (!session || !known) return null;
+  const known = session && (await unlessDown(session.known()));
+  if (!known) return null;
   const shown = session.shown(known).tools.map((each) => each.name);
   const tool = shown[(await prefixed(session, shown)).indexOf(name)];
   return tool === undefined ? null : { session, tool };
@@ -73,7 +74,7 @@ export async function loadFromMain(
 ): Promise<string | null> {
   const pages = await Promise.all(
     sessions.map(async (session) => {
-      const known = await session.known().catch(unlessUnavailable);
+      const known = await unlessDown(session.known());
       if (!known) return null;
       const { active } = await session.riding(session.shown(known));
       const loaded = loadSkill(active, name, start);
@@ -84,29 +85,20 @@ export async function loadFromMain(
 }
 
 async function prefixedTools(session: ServerSession, client: ClientRow | null): Promise<MainTools> {
-  try {
-    const listed = await session.listed();
-    const shown = session.shown(listed);
-    const { active } = await session.riding(shown);
-    const { tools } = composed(session, [...shown.tools], active, client);
-    const names = await prefixed(
-      session,
-      tools.map(({ name }) => name),
-    );
-    return {
-      tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.name })),
-      stale: listed.staleSince === null ? {} : { [session.server.name]: listed.staleSince },
-    };
-  } catch (error) {
-    return unlessUnavailable(error) ?? { tools: [], stale: {} };
-  }
+  const listed = await session.listed();
+  const shown = session.shown(listed);
+  const { active } = await session.riding(shown);
+  const { tools } = composed(session, [...shown.tools], active, client);
+  const names = await prefixed(
+    session,
+    tools.map(({ name }) => name),
+  );
+  return {
+    tools: tools.map((tool, index) => ({ ...tool, name: names[index] ?? tool.name })),
+    stale: listed.staleSince === null ? {} : { [session.server.name]: listed.staleSince },
+  };
 }
 
 function prefixed({ server }: ServerSession, tools: readonly string[]): Promise<string[]> {
   return exposeNames(tools.map((tool) => ({ server: server.name, tool })));
-}
-
-function unlessUnavailable(error: unknown): null {
-  if (error instanceof RegistryError && error.code === 'unavailable') return null;
-  throw error;
 }

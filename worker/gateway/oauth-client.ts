@@ -36,7 +36,7 @@ export function clientMetadata(origin: string): OAuthClientMetadata {
   };
 }
 
-type OAuthCredential = Extract<ServerCredential, { type: 'oauth' }>;
+export type OAuthCredential = Extract<ServerCredential, { type: 'oauth' }>;
 
 /**
  * Repertoire as the OAuth client of a server. The SDK finds the authorization server, registers (beforehand, by a

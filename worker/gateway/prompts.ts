@@ -5,10 +5,10 @@ import {
   type Result,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { RegistryError } from '../../schema/errors.ts';
 import { getPrompt, listPrompts } from '../../schema/riding/prompts.ts';
 import { forwardMethod } from './forward.ts';
-import type { GatewayRequest } from './server.ts';
+import type { GatewayRequest } from './request.ts';
+import { isDown, unlessDown } from './upstream-error.ts';
 
 const MOST_PAGES = 20;
 
@@ -55,10 +55,6 @@ export async function getRidingPrompt(
   return { ...answer };
 }
 
-function isDown(error: unknown): boolean {
-  return error instanceof RegistryError && error.code === 'unavailable';
-}
-
 function isUnknown(error: unknown): boolean {
   return error instanceof ProtocolError && error.code === ProtocolErrorCode.InvalidParams;
 }
@@ -77,11 +73,8 @@ async function hasPrompts({ session }: GatewayRequest): Promise<boolean> {
 
 /** Of a server whose tools were never seen, those are active that need none of them. */
 async function active({ session }: GatewayRequest) {
-  const known = await session.known().catch((error: unknown) => {
-    if (isDown(error)) return { tools: [] };
-    throw error;
-  });
-  return (await session.riding(session.shown(known))).active;
+  const known = await unlessDown(session.known());
+  return (await session.riding(session.shown(known ?? { tools: [] }))).active;
 }
 
 async function namesOwn(request: GatewayRequest, name: string, ctx: ServerContext): Promise<boolean> {

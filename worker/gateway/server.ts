@@ -7,32 +7,18 @@ import {
   type ServerCapabilities,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { RegistryError } from '../../schema/errors.ts';
 import { composeListing, listingCap, POINTER } from '../../schema/listing.ts';
 import { composeInstructions } from '../../schema/riding/channels.ts';
-import { logged } from '../log.ts';
+import { refusalOf } from '../log.ts';
 import { LIST_CACHE, NO_CACHE } from '../mcp/cache.ts';
-import type { Caller } from '../mcp/caller.ts';
 import { readListing } from '../registry/listing.ts';
 import { forwardCall, forwardMethod } from './forward.ts';
 import type { Facts } from './kept.ts';
 import { getRidingPrompt, listRidingPrompts } from './prompts.ts';
-import type { ServerSession } from './session.ts';
+import type { GatewayRequest } from './request.ts';
 import { shownName } from './shown-tools.ts';
 import { listShownTools } from './tools.ts';
-import type { ToolsApart } from './tools-apart.ts';
-
-/** What the handlers of one request work with. */
-export interface GatewayRequest {
-  readonly session: ServerSession;
-  readonly caller: Caller;
-  /** Takes a list of tools that is all that is asked for. */
-  readonly apart?: ToolsApart | null;
-  /** Who calls, to tell one caller's requests from another's. */
-  readonly callerId: string;
-  /** `Mcp-Param-*`, as the caller sent them. */
-  readonly mirrored: Readonly<Record<string, string>>;
-}
+import { unlessDown } from './upstream-error.ts';
 
 const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 export const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
@@ -114,8 +100,8 @@ async function handshake({ session, caller }: GatewayRequest): Promise<{
   facts: Facts | null;
 }> {
   const { ctx, manifest, upstream } = session;
-  const facts = await orNull(upstream.facts(session.deadline()));
-  const listed = await orNull(session.known());
+  const facts = await unlessDown(upstream.facts(session.deadline()));
+  const listed = await unlessDown(session.known());
   const shown = session.shown(listed ?? { tools: [] });
   const channels = {
     banner: await session.banner(shown),
@@ -137,22 +123,12 @@ async function handshake({ session, caller }: GatewayRequest): Promise<{
   };
 }
 
-async function orNull<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof RegistryError && error.code === 'unavailable') return null;
-    throw error;
-  }
-}
-
 /** What went wrong, as the protocol says it: the server's own errors as they are, ours by their sentence. */
 async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
-    const refusal = error instanceof RegistryError ? error : logged(error);
-    throw new ProtocolError(ProtocolErrorCode.InternalError, refusal.message);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, refusalOf(error).message);
   }
 }

@@ -1,5 +1,4 @@
 import type { Tool } from '@modelcontextprotocol/server';
-import { RegistryError } from '../../schema/errors.ts';
 import { modeBanner } from '../../schema/riding/channels.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
@@ -15,6 +14,7 @@ import { type Resolved, resolveSkills } from './layers.ts';
 import { LOADER, type ShownTools, shownTools } from './shown-tools.ts';
 import { listUpstreamTools, type ToolList, usable } from './tool-list.ts';
 import { type Target, Upstream } from './upstream.ts';
+import { isDown } from './upstream-error.ts';
 
 /** A list that takes longer is not waited for: the last good one stands in. */
 export const LIST_DEADLINE_MS = 10_000;
@@ -155,7 +155,7 @@ export class ServerSession {
         this.ctx.defer(keepTools(this.ctx, this.server, [...listed.tools]));
       return { ...listed, staleSince: null };
     } catch (error) {
-      if (!(error instanceof RegistryError) || error.code !== 'unavailable' || !last) throw error;
+      if (!isDown(error) || !last) throw error;
       return { ...usable(last), staleSince: toolsAt };
     }
   }

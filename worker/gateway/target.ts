@@ -13,7 +13,7 @@ import { grantOwner, keepGrant, readGrant } from '../registry/server-grants.ts';
 import { credentialOwner } from '../registry/servers.ts';
 import type { Vault } from '../registry/vault.ts';
 import { type Kept, keptOf } from './kept.ts';
-import { type Grant, OAuthClient, renew } from './oauth-client.ts';
+import { type Grant, OAuthClient, type OAuthCredential, renew } from './oauth-client.ts';
 import { within } from './outbound.ts';
 import type { Target } from './upstream.ts';
 
@@ -53,7 +53,7 @@ export async function openGrant(sealed: string | null, serverId: string, vault: 
 const RENEWAL_MS = 10_000;
 
 interface OAuthWays {
-  readonly credential: Extract<ServerCredential, { type: 'oauth' }>;
+  readonly credential: OAuthCredential;
   readonly vault: Vault;
   readonly fetch: FetchLike;
 }

@@ -6,7 +6,7 @@ import { descriptionCap } from '../../schema/riding/delivery.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 import type { Caller } from '../mcp/caller.ts';
 import { skillsTool } from '../mcp/skills-tool.ts';
-import type { GatewayRequest } from './server.ts';
+import type { GatewayRequest } from './request.ts';
 import type { ServerSession } from './session.ts';
 import { Shelf } from './shelf.ts';
 import { exposed, LOADER } from './shown-tools.ts';

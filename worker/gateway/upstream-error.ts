@@ -21,6 +21,21 @@ export function notAnswered(name: string, error: unknown): RegistryError {
   return new RegistryError('unavailable', `The server ${name} ${reasonOf(error)}`, {}, { cause: error });
 }
 
+/** Whether it says that a server does not answer now, so that something else may stand in or be left out. */
+export function isDown(error: unknown): boolean {
+  return error instanceof RegistryError && error.code === 'unavailable';
+}
+
+/** What a server is asked for; null when it does not answer now. */
+export async function unlessDown<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isDown(error)) return null;
+    throw error;
+  }
+}
+
 function reasonOf(error: unknown): string {
   if (error instanceof UnauthorizedError) return 'does not accept the credential; set or connect it again.';
   if (error instanceof InsufficientScopeError)

@@ -1,6 +1,6 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { type ErrorCode, RegistryError } from '../../schema/errors.ts';
-import { logged } from '../log.ts';
+import type { ErrorCode, RegistryError } from '../../schema/errors.ts';
+import { refusalOf } from '../log.ts';
 
 /**
  * How a refusal travels: `answer` as the HTTP answer to the whole request, with the challenge that a client signs in
@@ -38,6 +38,11 @@ function routeOf(code: ErrorCode): 'answer' | 'result' | 'fault' {
   }
 }
 
+/** The result of a call that was refused: a model can read the sentence and act on it. */
+export function refusedCall(sentence: string): CallToolResult {
+  return { content: [{ type: 'text', text: sentence }], isError: true };
+}
+
 /** Turns what verbs throw into what MCP says, for the handlers of one request. */
 export class Refusals {
   #answer: RegistryError | null = null;
@@ -47,7 +52,7 @@ export class Refusals {
     try {
       return { content: [{ type: 'text', text: await work() }] };
     } catch (error) {
-      return { content: [{ type: 'text', text: this.#sentence(error) }], isError: true };
+      return refusedCall(this.#sentence(error));
     }
   }
 
@@ -67,7 +72,7 @@ export class Refusals {
   }
 
   #sentence(error: unknown): string {
-    const refusal = error instanceof RegistryError ? error : logged(error);
+    const refusal = refusalOf(error);
     const route = routeOf(refusal.code);
     if (route === 'fault') throw new ProtocolError(ProtocolErrorCode.InternalError, refusal.message);
     if (route === 'answer') this.#answer ??= refusal;

@@ -213,8 +213,9 @@ describe('a server that is down', () => {
     expect(messages).toEqual([
       { role: 'user', content: { type: 'text', text: expect.stringContaining('By hand.') } },
     ]);
-    for (const gone of [client.getPrompt({ name: 'own' }), client.listPrompts({ cursor: 'next' })])
-      await expect(gone).rejects.toThrow(`The server ${name} cannot be reached`);
+    const cannot = `The server ${name} cannot be reached`;
+    await expect(client.getPrompt({ name: 'own' })).rejects.toThrow(cannot);
+    await expect(client.listPrompts({ cursor: 'next' })).rejects.toThrow(cannot);
   });
 });
 
