@@ -26,6 +26,12 @@ export class SqlError extends Error {
 
 const MOST_PREPARED = 200;
 
+interface Prepared {
+  readonly statement: Database.Statement;
+  /** How many arguments it is run with, by position; null where they are by name. */
+  readonly positions: number | null;
+}
+
 /** Has the operating system put on the disk what was written to an open file. */
 export type SyncFile = (fd: number) => Promise<void>;
 
@@ -38,7 +44,7 @@ export type SyncFile = (fd: number) => Promise<void>;
 export class DatabaseFile {
   readonly #db: Database.Database;
   readonly #sync: SyncFile;
-  readonly #prepared = new LRUCache<string, Database.Statement>({ max: MOST_PREPARED });
+  readonly #prepared = new LRUCache<string, Prepared>({ max: MOST_PREPARED });
   #log = -1;
   /** Something was written since the last commit that was counted. */
   #touched = false;
@@ -73,7 +79,7 @@ export class DatabaseFile {
   run(sql: string, args: SqlArguments = []): SqlResult {
     refuseSeveral(sql);
     return translate(() => {
-      const statement = this.#prepare(sql);
+      const statement = this.#prepare(sql, args);
       this.#touched ||= statement.reader ? RETURNING.test(sql) : !BOUNDARY.test(sql);
       if (!statement.reader) {
         const { changes, lastInsertRowid } = statement.run(args as unknown[]);
@@ -93,13 +99,15 @@ export class DatabaseFile {
   }
 
   // The same few statements run over and over, and preparing one takes about as long as running it.
-  #prepare(sql: string): Database.Statement {
+  #prepare(sql: string, args: SqlArguments): Database.Statement {
     // A statement goes on telling the columns of the schema that it was prepared for.
     if (SCHEMA.test(sql)) this.#prepared.clear();
+    const positions = Array.isArray(args) ? args.length : null;
     const known = this.#prepared.get(sql);
-    if (known) return known;
+    // What is missing would be what was there the last time.
+    if (known?.positions === positions) return known.statement;
     const statement = this.#db.prepare(sql).safeIntegers(true);
-    this.#prepared.set(sql, statement);
+    this.#prepared.set(sql, { statement, positions });
     return statement;
   }
 
@@ -158,15 +166,15 @@ export class DatabaseFile {
   // The driver tells counts only of statements without rows; RETURNING has both.
   #counters(sql: string): { changes: bigint; lastInsertRowid: bigint } {
     if (!RETURNING.test(sql)) return { changes: 0n, lastInsertRowid: 0n };
-    const statement = this.#prepare('SELECT total_changes(), last_insert_rowid()');
+    const statement = this.#prepare('SELECT total_changes(), last_insert_rowid()', []);
     const [row] = statement.raw(true).all() as [[bigint, bigint]];
     return { changes: row[0], lastInsertRowid: row[1] };
   }
 }
 
 const RETURNING = /\breturning\b/i;
-/** Statements that change the schema. */
-const SCHEMA = /^\s*(create|alter|drop)\b/i;
+/** Statements that change the schema, or take back a change of it. */
+const SCHEMA = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(create|alter|drop|rollback)\b/i;
 /** Statements that only open or close a transaction. */
 const BOUNDARY = /^\s*(begin|commit|end|rollback)\b/i;
 

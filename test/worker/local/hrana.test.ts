@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Client, createClient, type LibsqlError } from '@libsql/client/http';
+import { type Client, createClient, type InArgs, type LibsqlError } from '@libsql/client/http';
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/libsql/http';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
@@ -52,6 +52,28 @@ describe('values', () => {
     await change('DROP TABLE counters');
     await change('CREATE TABLE counters (other TEXT)');
     expect(await names()).toEqual(['other']);
+  });
+
+  test('have the columns of the schema as it is, after a change under a comment, or one that was taken back', async () => {
+    const names = async () => (await client.execute('SELECT * FROM counters')).columns;
+    const before = await names();
+    const transaction = await client.transaction('write');
+    await transaction.execute('ALTER TABLE counters ADD COLUMN more TEXT');
+    expect((await transaction.execute('SELECT * FROM counters')).columns).toEqual([...before, 'more']);
+    await transaction.rollback();
+    expect(await names()).toEqual(before);
+    await client.execute('-- Room for more.\n/* and more */ ALTER TABLE counters ADD COLUMN more TEXT');
+    expect(await names()).toEqual([...before, 'more']);
+  });
+
+  test('that are missing are NULL, whatever the same statement was given before', async () => {
+    const sql = 'SELECT ?1 AS a, ?2 AS b';
+    const given = async (args: InArgs) => Object.values({ ...(await client.execute({ sql, args })).rows[0] });
+    expect(await given(['one', 'two'])).toEqual(['one', 'two']);
+    expect(await given(['three'])).toEqual(['three', null]);
+    expect(await given([])).toEqual([null, null]);
+    expect(await given(['four', 'five'])).toEqual(['four', 'five']);
+    expect(await given({})).toEqual([null, null]);
   });
 
   test('come back with the type and the bytes they had', async () => {
