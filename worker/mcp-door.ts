@@ -8,6 +8,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { RegistryError } from '../schema/errors.ts';
+import { arrived } from './size-limit.ts';
 
 /** What every MCP endpoint checks and reads of a request before it knows what is asked. */
 
@@ -32,6 +33,7 @@ export const PARSE_ERROR = {
 
 /** The messages of a POST; null when the body is no JSON text in UTF-8. */
 export interface Messages {
+  /** For the SDK, which never answers a request that the same batch cancels, nor the batch. */
   readonly body: unknown;
   readonly messages: readonly unknown[];
   readonly methods: readonly string[];
@@ -40,7 +42,7 @@ export interface Messages {
 /** Reads the body once. Other methods than POST carry none. */
 export async function readMessages(request: Request): Promise<Messages | null> {
   if (request.method !== 'POST') return { body: undefined, messages: [], methods: [] };
-  const bytes = await request.arrayBuffer();
+  const bytes = await arrived(request.arrayBuffer());
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -48,7 +50,9 @@ export async function readMessages(request: Request): Promise<Messages | null> {
     return null;
   }
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  return { body, messages, methods: messages.flatMap(methodOf) };
+  const others = messages.filter((message) => !methodOf(message).includes('notifications/cancelled'));
+  const isMixed = others.length > 0 && others.length < messages.length;
+  return { body: isMixed ? others : body, messages, methods: messages.flatMap(methodOf) };
 }
 
 function methodOf(message: unknown): string[] {

@@ -45,11 +45,25 @@ export const takeUnread: MiddlewareHandler = async (c, next) => {
   if (request.body && !request.bodyUsed && !request.body.locked) await drain(request.body.getReader());
 };
 
+/** What a body gives. @throws RegistryError `invalid_input` when it breaks off: its sender has gone, and no log need say so */
+export async function arrived<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (cause) {
+    throw new RegistryError(
+      'invalid_input',
+      'The body broke off before its end; send it again.',
+      {},
+      { cause },
+    );
+  }
+}
+
 /** The whole body; null when there is more, of which one piece was taken. */
 async function readUpTo(maxBytes: number, reader: Reader): Promise<ArrayBuffer | null> {
   const held = new ArrayBuffer(0, { maxByteLength: maxBytes });
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await arrived(reader.read());
     if (done) return held.transferToFixedLength();
     const size = held.byteLength;
     if (size + value.byteLength > maxBytes) return null;
@@ -60,10 +74,14 @@ async function readUpTo(maxBytes: number, reader: Reader): Promise<ArrayBuffer |
 
 /** A caller that is still sending when the connection closes never reads the answer: it sees a broken connection. */
 async function drain(reader: Reader): Promise<void> {
-  for (let taken = 0; taken < DRAINED_BYTES; ) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    taken += value.byteLength;
+  try {
+    for (let taken = 0; taken < DRAINED_BYTES; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      taken += value.byteLength;
+    }
+    await reader.cancel();
+  } catch {
+    // It has gone.
   }
-  await reader.cancel();
 }

@@ -3,6 +3,7 @@ import { RegistryError } from '../../schema/errors.ts';
 import { Digest } from '../../schema/item.ts';
 import { type AppEnv, callerOf } from '../deps.ts';
 import { getBlob, putBlob } from '../registry/blobs.ts';
+import { arrived } from '../size-limit.ts';
 import { bytesAnswer } from './bytes.ts';
 
 /** Content by its SHA-256, under `/blobs`. Each account sees its own alone, even where another has the same bytes. */
@@ -19,7 +20,7 @@ blobs.get('/:digest', async (c) => {
 blobs.put('/:digest', async (c) => {
   const digest = digestOf(c.req.param('digest'));
   const ctx = await callerOf(c);
-  await putBlob(ctx, digest, new Uint8Array(await c.req.arrayBuffer()));
+  await putBlob(ctx, digest, new Uint8Array(await arrived(c.req.arrayBuffer())));
   return c.body(null, 204);
 });
 

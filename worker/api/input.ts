@@ -4,10 +4,11 @@ import { RegistryError } from '../../schema/errors.ts';
 import { type Kind, Kind as KindSchema } from '../../schema/item.ts';
 import type { AppEnv } from '../deps.ts';
 import { requirePlainJson } from '../plain-json.ts';
+import { arrived } from '../size-limit.ts';
 
 /** The request's JSON body. @throws RegistryError `invalid_input` naming the field */
 export async function bodyOf<S extends z.ZodType>(c: Call<AppEnv>, schema: S): Promise<z.infer<S>> {
-  const text = await c.req.text();
+  const text = await arrived(c.req.text());
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -11,7 +11,7 @@ import { type AppEnv, surroundings } from '../deps.ts';
 import { takeAttempt } from '../registry/attempts.ts';
 import { purgeOAuth } from '../registry/oauth-purge.ts';
 import { StaleRecordError } from '../registry/oauth-records.ts';
-import { bodyLimit } from '../size-limit.ts';
+import { arrived, bodyLimit } from '../size-limit.ts';
 import { answer, ask, DeadEndError, type Decision } from './authorize.ts';
 import { ClientDocumentError } from './client-document.ts';
 import { oauthError } from './oauth-error.ts';
@@ -84,7 +84,7 @@ oauth.post('/register', async (c) => {
   }
   const store = new OAuthStore(db, now);
   const issuer = issuerOf(c.req.url);
-  const request = new Request(`${issuer}/register`, { method: 'POST', body: await c.req.text() });
+  const request = new Request(`${issuer}/register`, { method: 'POST', body: await arrived(c.req.text()) });
   const response = await openOAuth(store, issuer).fetch(request);
   await store.commit();
   purgeAfter(c, response);
@@ -118,7 +118,7 @@ oauth.post('/authorize', small, (c) =>
         'You are no longer signed in, so nothing was connected; start again in the application.',
       );
     }
-    const form = new URLSearchParams(await c.req.text());
+    const form = new URLSearchParams(await arrived(c.req.text()));
     const [handle = '', decision = ''] = [form.get('handle') ?? '', form.get('decision') ?? ''];
     if (!DECISIONS.includes(decision))
       throw new DeadEndError('The answer was neither yes nor no, so nothing was connected; use the buttons.');
@@ -155,7 +155,7 @@ function resourceAt(c: Call<AppEnv>, prefix: string): string {
 async function tokenRequest(c: Call<AppEnv>): Promise<TokenRequest> {
   return {
     issuer: issuerOf(c.req.url),
-    form: new URLSearchParams(await c.req.text()),
+    form: new URLSearchParams(await arrived(c.req.text())),
     contentType: c.req.header('content-type') ?? '',
     authorization: c.req.header('authorization') ?? null,
   };

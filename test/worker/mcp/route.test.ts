@@ -183,6 +183,21 @@ describe('every revision on one address', () => {
     }
   });
 
+  test('a batch that cancels its own requests is answered all the same', async () => {
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const headers = { 'mcp-protocol-version': '2025-03-26' };
+    for (const batch of [
+      [request, cancel],
+      [cancel, request],
+    ]) {
+      const { status, text } = await post(batch, headers);
+      expect(status).toBe(200);
+      expect(text).toContain('"id":1');
+    }
+    expect((await post([cancel], headers)).status).toBe(202);
+  });
+
   test('what the modern revision left out is 404, and a subscription ends at once', async () => {
     for (const method of ['ping', 'initialize', 'logging/setLevel', 'resources/subscribe', 'no/such']) {
       const { status, json } = await mcp.rpc(method, {}, { token });
