@@ -14,7 +14,7 @@ export const TRUSTED_MS = 1000;
 export interface Ahead {
   /** The list, where the server is still the one that was asked; null where it has to be asked itself. */
   from(server: OpenedServer): Promise<ToolList> | null;
-  /** The caller does not hold, so nothing is wanted of the server. */
+  /** Nothing is wanted of the server: the caller does not hold, or it is another server now. */
   drop(): void;
 }
 

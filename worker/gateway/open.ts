@@ -48,7 +48,9 @@ export async function openSession(
     const chars = last && server.source === held ? last.chars : JSON.stringify(server.source).length;
     found.set(key, { server, callerId: ctx.actor.id, at: ctx.now(), chars }, chars);
   }
-  return sessionOf(ctx, deps, server, { ahead: ahead?.from(server) ?? null });
+  const taken = ahead?.from(server) ?? null;
+  if (!taken) ahead?.drop();
+  return sessionOf(ctx, deps, server, { ahead: taken });
 }
 
 function listAhead(ctx: Context, deps: Ways, { server, callerId }: Found): Ahead | null {

@@ -29,6 +29,7 @@ export class ToolsApart {
 
   /** The answer with the tools that were taken, where there are any. */
   async into(response: Response): Promise<Response> {
+    if (response.body === null) return response;
     // A stream is there before its first message is.
     const text = await response.text();
     const at = text.indexOf(NO_TOOLS);

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { sha256 } from '../../../schema/digest.ts';
 import { tokens } from '../../../worker/db/tables/programs.ts';
+import { LIST_DEADLINE_MS } from '../../../worker/gateway/session.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { headersOf } from '../mcp/harness.ts';
 import { startScripted, tool } from './upstreams.ts';
@@ -107,4 +108,30 @@ test('a server that was changed in the meantime is asked itself', async () => {
   expect((await list(owner)).text).toContain('"two"');
   await send('DELETE', '/servers/docs');
   expect((await list(owner)).status).toBe(404);
+});
+
+test('a server that is not the one any more is not waited for', async () => {
+  const asked = Promise.withResolvers<void>();
+  let lists = 0;
+  let ended = false;
+  const slow = await startScripted(({ method, result, response }) => {
+    if (method === 'tools/list' && ++lists > 1) {
+      response.once('close', () => {
+        ended = true;
+      });
+      asked.resolve();
+    } else if (method === 'tools/list') result({ tools: [tool('one')] });
+    else if (!method.startsWith('notifications/')) result({});
+  });
+  onTestFinished(slow.stop);
+  const two = await upstream('two');
+  await send('POST', '/servers', { name: 'docs', upstream: slow.url });
+  await list(owner);
+  await send('PATCH', '/servers/docs', { upstream: two.url });
+  api.database.send = async (sent) => {
+    await asked.promise;
+    return sent();
+  };
+  expect((await list(owner)).text).toContain('"two"');
+  await expect.poll(() => ended, { timeout: LIST_DEADLINE_MS / 2 }).toBe(true);
 });

@@ -84,6 +84,17 @@ test('every change is in the next list, however many lists were the same before'
   }
 });
 
+test('a list that is told and not asked for is accepted without content', async () => {
+  const answer = await api.call('/mcp/docs', {
+    method: 'POST',
+    token,
+    headers: headersOf('tools/list', {}, '2025-06-18'),
+    body: { jsonrpc: '2.0', method: 'tools/list' },
+  });
+  expect(answer.status).toBe(202);
+  expect(answer.headers.get('content-type')).toBeNull();
+});
+
 test('what one credential is shown is not shown to another', async () => {
   const reading = await api.token(['skills:read']);
   for (let round = 0; round < 3; round++) {
