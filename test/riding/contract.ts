@@ -71,7 +71,7 @@ export function ridingContract(host: Host): void {
     [...all].filter(([, text]) => text.includes(`<!-- mcp-skill:${skill} -->`)).map(([name]) => name);
 
   describe(`riding on tools: ${host.name}`, () => {
-    test("the guide's worked example find_papers rides on a graph with papers, and on no other", async () => {
+    test("3.2, bug 7, bug 10: the guide's worked example find_papers rides on a graph with papers, in these bytes on every host, and on no other", async () => {
       server.graph = PAPERS;
       const skills = { 'find_papers.md': FIND_PAPERS };
       const { client } = await open({ skills });

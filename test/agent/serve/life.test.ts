@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: manifests hold placeholders
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, symlinkSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -296,16 +296,23 @@ describe('a server that cannot be started', () => {
     [{ ...manifest, colour: 1 }, /`colour`.*`command`/],
     [{ skills: true }, /names no server; give it a command or a url/],
     [{ ...manifest, url: 'http://127.0.0.1:1/mcp' }, /`command`.*`url`|`url`.*`command`/],
-    [
-      { ...manifest, skills: ['./none'] },
-      /server\.yaml: skills\[0\] names "\.\/none", and .*none is no directory/,
-    ],
     [{ ...manifest, skills: [''] }, /skills\[0\]/],
     [{ ...manifest, skills_delivery: 'later' }, /skills_delivery/],
     [{ ...manifest, tools: [{ bundled: 'nothing', rename: 'x' }] }, /nothing/],
   ])('for %j', async (wrong, sentence) => {
     await expect(serveHere({ manifest: wrong })).rejects.toThrow(sentence);
   });
+
+  test.each(['none', 'file'])(
+    '2.2, bug 14: by a declared path that is %s names it as written, where it leads, and the manifest',
+    async (raw) => {
+      const directory = folder();
+      writeFileSync(join(directory, 'file'), '');
+      await expect(serveHere({ directory, manifest: { ...manifest, skills: [true, raw] } })).rejects.toThrow(
+        `${join(directory, 'server.yaml')}: skills[1] names "${raw}", and ${join(directory, raw)} is no directory`,
+      );
+    },
+  );
 });
 
 test('headers of the manifest reach its own server, and no other origin that it points to', async () => {
