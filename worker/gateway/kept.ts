@@ -1,21 +1,8 @@
-import type { DiscoverResult, Implementation, ServerCapabilities } from '@modelcontextprotocol/client';
 import type { Manifest } from '../../schema/riding/manifest.ts';
 import type { Probe } from '../../schema/riding/probe.ts';
 import type { Grant } from './oauth-client.ts';
-import { Shelf } from './shelf.ts';
 
-/** What is known of a server once it was spoken to. */
-export interface Facts {
-  readonly capabilities: ServerCapabilities;
-  readonly serverInfo: Implementation | undefined;
-  readonly instructions: string | undefined;
-  readonly era:
-    | { readonly type: 'modern'; readonly version: string; readonly discover: DiscoverResult }
-    /** `session`: of a server that keeps one, which its state hangs on. */
-    | { readonly type: 'legacy'; readonly version: string; readonly session: string | undefined };
-}
-
-/** What an isolate keeps of one server between requests: plain facts, no connection. What is large is on the {@link Shelf}. */
+/** What an isolate keeps of one server between requests: nothing large, which is for `shelf.ts`, and no connection. */
 export interface Kept {
   /** Of the server, in this version. */
   readonly key: string;
@@ -40,28 +27,4 @@ export function keptOf({ id, version }: { readonly id: string; readonly version:
   const made: Kept = { key, manifest: null, probe: null, renewal: null, underWay: new Map() };
   servers.set(key, made);
   return made;
-}
-
-const facts = new Shelf<Facts>('facts');
-
-/** What a caller's handshake with a server told: what one does in a session of the server is nothing to another. */
-export class KeptFacts {
-  readonly #key: string;
-
-  constructor({ key }: Kept, callerId: string) {
-    this.#key = `${key} ${callerId}`;
-  }
-
-  get(): Facts | undefined {
-    return facts.get(this.#key);
-  }
-
-  set(told: Facts, chars: number): void {
-    facts.set(this.#key, told, chars);
-  }
-
-  /** Lets go what is not so any more. */
-  drop(told: Facts): void {
-    if (this.get() === told) facts.delete(this.#key);
-  }
 }

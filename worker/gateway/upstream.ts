@@ -15,7 +15,8 @@ import {
 } from '@modelcontextprotocol/client';
 import { RegistryError } from '../../schema/errors.ts';
 import { newId } from '../registry/random.ts';
-import { type Facts, type Kept, KeptFacts } from './kept.ts';
+import { type Era, type Facts, factsOf, KeptFacts, sameEra } from './facts.ts';
+import type { Kept } from './kept.ts';
 import { THROUGH_HEADER } from './loop.ts';
 import { EndedEarly, notAnswered } from './upstream-error.ts';
 
@@ -106,12 +107,12 @@ export class Upstream {
   /** Tells it that a request is not waited for any more. */
   async cancel(id: string): Promise<void> {
     const facts = this.#known.get();
-    if (facts?.era.type !== 'legacy') return;
+    if (!facts || facts.era.modern) return;
     await this.#tell(facts, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
   }
 
   async #negotiate(signal: AbortSignal): Promise<Facts> {
-    const transport = await this.#transport(undefined, undefined);
+    const transport = await this.#transport(null);
     const client = new Client(US, { capabilities: {}, versionNegotiation: { mode: 'auto' } });
     const stop = () => void transport.close();
     signal.addEventListener('abort', stop);
@@ -144,9 +145,9 @@ export class Upstream {
       jsonrpc: '2.0' as const,
       id,
       method,
-      params: era.type === 'modern' ? enveloped(params, era.version, capabilities) : (params ?? {}),
+      params: era.modern ? enveloped(params, era.version, capabilities) : (params ?? {}),
     };
-    const transport = await this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
+    const transport = await this.#transport(era);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     transport.onmessage = (received: JSONRPCMessage) => {
       if ('method' in received) {
@@ -155,7 +156,7 @@ export class Upstream {
       } else if (received.id === id) resolve(outcomeOf(received));
     };
     const stop = () => {
-      if (era.type === 'legacy') void this.cancel(id).catch(() => undefined);
+      if (!era.modern) void this.cancel(id).catch(() => undefined);
       reject(signal.reason);
     };
     signal.addEventListener('abort', stop);
@@ -175,7 +176,7 @@ export class Upstream {
   }
 
   async #tell({ era }: Facts, notification: JSONRPCNotification): Promise<void> {
-    const transport = await this.#transport(era.version, era.type === 'legacy' ? era.session : undefined);
+    const transport = await this.#transport(era);
     await transport.start();
     try {
       await transport.send(notification);
@@ -184,18 +185,16 @@ export class Upstream {
     }
   }
 
-  async #transport(
-    version: string | undefined,
-    session: string | undefined,
-  ): Promise<StreamableHTTPClientTransport> {
+  /** `era`: null while that is to be found out. */
+  async #transport(era: Era | null): Promise<StreamableHTTPClientTransport> {
     const { url, headers, authProvider, fetch } = await this.#target();
     return new StreamableHTTPClientTransport(url, {
       requestInit: { headers: { ...headers, [THROUGH_HEADER]: '1' } },
       fetch: withoutStandingStream(fetch),
       onInsufficientScope: 'throw',
       ...(authProvider === undefined ? {} : { authProvider }),
-      ...(version === undefined ? {} : { protocolVersion: version }),
-      ...(session === undefined ? {} : { sessionId: session }),
+      ...(era ? { protocolVersion: era.version } : {}),
+      ...(era?.session === undefined ? {} : { sessionId: era.session }),
     });
   }
 }
@@ -206,17 +205,6 @@ function withoutStandingStream(fetch: FetchLike): FetchLike {
     if (init?.method === 'GET' && !new Headers(init.headers).has('last-event-id'))
       return new Response(null, { status: 405 });
     return fetch(url, init);
-  };
-}
-
-function factsOf(client: Client, session: string | undefined): Facts {
-  const discover = client.getDiscoverResult();
-  const version = client.getNegotiatedProtocolVersion() ?? '';
-  return {
-    capabilities: client.getServerCapabilities() ?? {},
-    serverInfo: client.getServerVersion(),
-    instructions: client.getInstructions(),
-    era: discover ? { type: 'modern', version, discover } : { type: 'legacy', version, session },
   };
 }
 
@@ -274,11 +262,6 @@ function mayHaveChanged(error: unknown): boolean {
   if (!(error instanceof SdkHttpError)) return false;
   const { status } = error.data as { status?: unknown };
   return status === 404 || status === 400;
-}
-
-function sameEra({ era: a }: Facts, { era: b }: Facts): boolean {
-  const session = a.type === 'legacy' && b.type === 'legacy' ? a.session === b.session : true;
-  return a.type === b.type && a.version === b.version && session;
 }
 
 /** What the server answered as an error, where nobody is there to be told it as such. */
