@@ -1,12 +1,4 @@
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  localhostAllowedHostnames,
-  type McpServer,
-  type Server,
-  validateOriginHeader,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server';
+import { localhostAllowedHostnames, validateOriginHeader } from '@modelcontextprotocol/server';
 import { RegistryError } from '../schema/errors.ts';
 import { arrived } from './size-limit.ts';
 
@@ -55,38 +47,23 @@ export async function readMessages(request: Request): Promise<Messages | null> {
   return { body: isMixed ? others : body, messages, methods: messages.flatMap(methodOf) };
 }
 
-function methodOf(message: unknown): string[] {
+/** The method of a message; none of one that is no request or notification. */
+export function methodOf(message: unknown): string[] {
   const { method } = (message ?? {}) as { method?: unknown };
   return typeof method === 'string' ? [method] : [];
+}
+
+/** Methods whose answer tells what the server is, with its `instructions`. */
+export const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
+
+/** The name of the tool that a message calls; null when it calls none. */
+export function toolCalled(message: unknown): string | null {
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
+  const name = params?.name;
+  return method === 'tools/call' && typeof name === 'string' ? name : null;
 }
 
 /** Parameters that a tool's schema marks `x-mcp-header` are repeated in headers (revision 2026-07-28). */
 export function mirroredBy(request: Request): Record<string, string> {
   return Object.fromEntries([...request.headers].filter(([name]) => name.startsWith('mcp-param-')));
-}
-
-/**
- * Answers messages for which nothing streams; when it gives the answer, their handlers are done. What revisions before
- * 2026-07-28 ask is answered in JSON: the SDK's handler makes two streams of every such answer, which costs more in workerd
- * than the answer itself. `body` is as parsed.
- */
-export async function answerWhole(
-  build: () => Promise<Server | McpServer>,
-  request: Request,
-  body: unknown,
-): Promise<Response> {
-  if (request.method !== 'POST' || !(await isLegacyRequest(request, body))) {
-    const handler = createMcpHandler(build, { keepAliveMs: 0 });
-    const response = await handler.fetch(request, { parsedBody: body });
-    const streams = response.headers.get('content-type')?.startsWith('text/event-stream');
-    return streams ? new Response(await response.arrayBuffer(), response) : response;
-  }
-  const server = await build();
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await server.connect(transport);
-  try {
-    return await transport.handleRequest(request, { parsedBody: body });
-  } finally {
-    await server.close();
-  }
 }

@@ -1,3 +1,4 @@
+import { methodOf, toolCalled } from '../mcp-door.ts';
 import { findMainTool } from './main.ts';
 import type { ServerSession } from './session.ts';
 import { LOADER, onlyReads, shownName } from './shown-tools.ts';
@@ -32,8 +33,9 @@ export async function requireMay(session: ServerSession, messages: readonly unkn
   const { scopes, readOnly } = session.ctx.actor;
   if (scopes.includes('skills:write')) return;
   for (const message of messages) {
-    const { method, tool } = calls(message);
-    if (method === null || READING.has(method) || method.startsWith('notifications/')) continue;
+    const [method] = methodOf(message);
+    if (method === undefined || READING.has(method) || method.startsWith('notifications/')) continue;
+    const tool = toolCalled(message);
     // Who may only read sees no other tools, so that a call of one is a call of nothing.
     if (tool !== null && readOnly) continue;
     if (tool !== null && (await reads(session, await shownName(session.shown(await session.known()), tool))))
@@ -48,7 +50,7 @@ export async function requireMayInMain(
   messages: readonly unknown[],
 ): Promise<void> {
   for (const message of messages) {
-    const { tool } = calls(message);
+    const tool = toolCalled(message);
     const found = tool === null ? null : await findMainTool(sessions, tool);
     if (!found || found.session.ctx.actor.scopes.includes('skills:write')) continue;
     if (!(await reads(found.session, found.tool))) found.session.ctx.require('skills:write');
@@ -60,13 +62,4 @@ async function reads(session: ServerSession, name: string): Promise<boolean> {
   const { tools } = session.shown(await session.known());
   const tool = tools.find((each) => each.name === name);
   return tool === undefined ? name === LOADER : onlyReads(tool);
-}
-
-function calls(message: unknown): { method: string | null; tool: string | null } {
-  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
-  const name = params?.name;
-  return {
-    method: typeof method === 'string' ? method : null,
-    tool: method === 'tools/call' && typeof name === 'string' ? name : null,
-  };
 }

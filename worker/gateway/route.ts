@@ -1,15 +1,14 @@
-import { createMcpHandler } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import { listsInTool } from '../../schema/listing.ts';
 import { type AppEnv, programOf } from '../deps.ts';
 import { type Caller, readCaller } from '../mcp/caller.ts';
-import { answerWhole, mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
+import { answerStreaming, answerWhole } from '../mcp-answer.ts';
+import { HANDSHAKES, mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
 import { cancelled } from './cancel.ts';
-import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { refuseLoop } from './loop.ts';
 import { openSession } from './open.ts';
 import { requireMay } from './permitted.ts';
-import { buildGateway, HANDSHAKES } from './server.ts';
+import { buildGateway } from './server.ts';
 import { ToolsApart } from './tools-apart.ts';
 
 /**
@@ -46,8 +45,7 @@ gateway.all('/:server', async (c) => {
     const apart = new ToolsApart();
     return apart.into(await answerWhole(() => buildGateway({ ...request, apart }, methods), c.req.raw, body));
   }
-  const handler = createMcpHandler(() => buildGateway(request, methods), { keepAliveMs: KEEP_ALIVE_MS });
-  return handler.fetch(c.req.raw, { parsedBody: body });
+  return answerStreaming(() => buildGateway(request, methods), c.req.raw, body);
 });
 
 /** Whether the answer names the account's items, which are then read with the server. */

@@ -11,6 +11,8 @@ import { composeListing, listingCap, POINTER } from '../../schema/listing.ts';
 import { composeInstructions } from '../../schema/riding/channels.ts';
 import { refusalOf } from '../log.ts';
 import { LIST_CACHE, NO_CACHE } from '../mcp/cache.ts';
+import { REVISIONS } from '../mcp-answer.ts';
+import { HANDSHAKES } from '../mcp-door.ts';
 import { readListing } from '../registry/listing.ts';
 import type { Facts } from './facts.ts';
 import { forwardCall, forwardMethod } from './forward.ts';
@@ -19,9 +21,6 @@ import type { GatewayRequest } from './request.ts';
 import { shownName } from './shown-tools.ts';
 import { listShownTools } from './tools.ts';
 import { unlessDown } from './upstream-error.ts';
-
-const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
-export const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
 
 /** Everything that a handler may be there for; what the server really offers is said in the handshake. */
 const ALL: ServerCapabilities = { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} };
@@ -37,7 +36,7 @@ export async function buildGateway(request: GatewayRequest, methods: readonly st
   const own = facts?.serverInfo ?? { name: added.name, version: '0' };
   const server = new Server(manifest.name === null ? own : { ...own, name: manifest.name }, {
     instructions,
-    supportedProtocolVersions: [...REVISIONS],
+    supportedProtocolVersions: REVISIONS,
     capabilities: facts ? offered(facts.capabilities) : shaken ? { tools: {}, prompts: {} } : ALL,
     cacheHints: {
       'server/discover': NO_CACHE,

@@ -1,14 +1,21 @@
-import { createMcpHandler, preloadSchemas } from '@modelcontextprotocol/server';
+import { preloadSchemas } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import { TOOLS } from '../../schema/tools.ts';
 import { type AppEnv, programOf } from '../deps.ts';
 import { cancelled } from '../gateway/cancel.ts';
-import { KEEP_ALIVE_MS } from '../gateway/keep-alive.ts';
 import { cameThrough } from '../gateway/loop.ts';
 import { openMainSessions } from '../gateway/main.ts';
 import { requireMayInMain } from '../gateway/permitted.ts';
 import type { ServerSession } from '../gateway/session.ts';
-import { answerWhole, mirroredBy, PARSE_ERROR, readMessages, requireOwnOrigin } from '../mcp-door.ts';
+import { answerStreaming, answerWhole } from '../mcp-answer.ts';
+import {
+  HANDSHAKES,
+  mirroredBy,
+  PARSE_ERROR,
+  readMessages,
+  requireOwnOrigin,
+  toolCalled,
+} from '../mcp-door.ts';
 import { noteClient } from '../registry/clients-seen.ts';
 import { sizeLimit } from '../size-limit.ts';
 import { readCaller } from './caller.ts';
@@ -18,7 +25,7 @@ import { buildServer } from './server.ts';
 preloadSchemas();
 
 /** Methods by which a client shows that it is there: since 2026-07-28 it may begin with any of them. */
-const OPENING: readonly string[] = ['initialize', 'server/discover', 'tools/list'];
+const OPENING: readonly string[] = [...HANDSHAKES, 'tools/list'];
 
 /**
  * MCP over streamable HTTP, without sessions, in every revision at once. The credentials are looked up with the request's
@@ -67,7 +74,7 @@ mcp.all('/', async (c) => {
   let answer: Response;
   try {
     answer = streams
-      ? await createMcpHandler(build, { keepAliveMs: KEEP_ALIVE_MS }).fetch(c.req.raw, { parsedBody: body })
+      ? await answerStreaming(build, c.req.raw, body)
       : await answerWhole(build, c.req.raw, body);
   } finally {
     refusals.raise();
@@ -81,7 +88,6 @@ mcp.all('/', async (c) => {
 
 /** Whether a message calls a tool that is none of ours. */
 function callsServer(message: unknown): boolean {
-  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
-  const name = params?.name;
-  return method === 'tools/call' && typeof name === 'string' && !Object.hasOwn(TOOLS, name);
+  const tool = toolCalled(message);
+  return tool !== null && !Object.hasOwn(TOOLS, tool);
 }

@@ -13,6 +13,8 @@ import { SkillEditInput, SkillsInput } from '../../schema/tools.ts';
 import { forwardCall } from '../gateway/forward.ts';
 import { findMainTool, listMainTools, loadFromMain } from '../gateway/main.ts';
 import { staleServersMeta } from '../gateway/tools.ts';
+import { REVISIONS } from '../mcp-answer.ts';
+import { HANDSHAKES } from '../mcp-door.ts';
 import { readListing } from '../registry/listing.ts';
 import { LIST_CACHE, NO_CACHE } from './cache.ts';
 import { loadOwnSkill, rideOwnTools } from './own-riding.ts';
@@ -24,12 +26,6 @@ import { definition, parseArguments, skillsTool } from './skills-tool.ts';
 
 export const SERVER = { name: 'repertoire', title: 'Repertoire', version: '0.1.0' } as const;
 
-/** Newest first; for any other the newest that knows `initialize` is offered. */
-const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
-
-/** Methods whose answer carries the listing as `instructions`. */
-const HANDSHAKES: readonly string[] = ['initialize', 'server/discover'];
-
 /**
  * The MCP server of one request. Only a handshake reads the listing before anything else; what other methods need is
  * read when they are answered.
@@ -40,7 +36,7 @@ export async function buildServer(session: Session, methods: readonly string[]):
     : '';
   const mcp = new McpServer(SERVER, {
     instructions,
-    supportedProtocolVersions: [...REVISIONS],
+    supportedProtocolVersions: REVISIONS,
     // Nothing is kept between requests that a notification could come from.
     capabilities: {
       tools: { listChanged: false },
