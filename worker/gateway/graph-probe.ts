@@ -17,11 +17,14 @@ export async function probeGraph(
   {
     tools,
     now,
+    left,
     defer,
   }: {
     /** Names of the server's tools. */
     tools: ReadonlySet<string>;
     now: () => number;
+    /** What is left of the time that the server has for the request. Milliseconds. */
+    left: number;
     defer: (work: Promise<unknown>) => void;
   },
 ): Promise<GraphSchema | 'none' | 'failed'> {
@@ -36,7 +39,7 @@ export async function probeGraph(
   // Others may wait for it when the request that asked is gone.
   defer(look);
   // What another request waits for may never come: its own deadline is not this one's.
-  return Promise.race([look, wait(PATIENCE_MS).then(() => 'failed' as const)]);
+  return Promise.race([look, wait(Math.min(left, PATIENCE_MS)).then(() => 'failed' as const)]);
 }
 
 function wait(ms: number): Promise<void> {

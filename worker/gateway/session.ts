@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { modeBanner } from '../../schema/riding/channels.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { asksGraph } from '../../schema/riding/gate.ts';
-import { evaluate } from '../../schema/riding/gates.ts';
+import { evaluate, type Facts } from '../../schema/riding/gates.ts';
 import type { Manifest } from '../../schema/riding/manifest.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 import type { Context } from '../registry/context.ts';
@@ -44,6 +44,7 @@ export class ServerSession {
   readonly upstream: Upstream;
   readonly kept: Kept;
   readonly #deadline: number;
+  readonly #began: number;
   readonly #ahead: Promise<ToolList> | null;
   #listed: Promise<Listed> | null = null;
   #known: Promise<Listed> | null = null;
@@ -71,6 +72,7 @@ export class ServerSession {
     const { id: callerId } = ctx.actor;
     this.upstream = new Upstream({ name: server.name, target, kept: this.kept, callerId });
     this.#deadline = deadline;
+    this.#began = ctx.now();
     this.#ahead = ahead;
   }
 
@@ -103,19 +105,8 @@ export class ServerSession {
   /** The skills that are active for these tools. Asks for the graph where one of them wants to know. */
   async riding(shown: ShownTools): Promise<Riding> {
     const { skills, diagnostics } = await this.skills(shown);
-    const { graph, extensions } = this.manifest;
-    const facts = {
-      tools: namesOf(shown),
-      extensions,
-      graph:
-        graph && this.asksGraph(skills)
-          ? await probeGraph(this.upstream, this.kept, graph, {
-              tools: shown.served,
-              now: this.ctx.now,
-              defer: (work) => this.ctx.defer(work),
-            })
-          : null,
-    };
+    const { extensions } = this.manifest;
+    const facts = { tools: namesOf(shown), extensions, graph: await this.#graph(skills, shown) };
     const judged = evaluate(skills, facts);
     return { skills, active: judged.active, diagnostics: [...diagnostics, ...judged.diagnostics] };
   }
@@ -142,6 +133,18 @@ export class ServerSession {
     const { upstreamNames, served } = shown;
     const { graph } = this.manifest;
     return modeBanner({ graph, tools: namesOf(shown), upstreamNames, served, skills, loader: LOADER });
+  }
+
+  /** What gates on the graph go by; null where there are none. A server that gave no list just now is not waited for again. */
+  async #graph(skills: readonly RidingSkill[], { served: tools }: ShownTools): Promise<Facts['graph']> {
+    const { graph } = this.manifest;
+    if (!graph || !asksGraph(skills)) return null;
+    const listed = await this.#listed;
+    if (listed && listed.staleSince !== null) return 'failed';
+    const { now } = this.ctx;
+    const left = Math.max(0, this.#began + this.#deadline - now());
+    const defer = (work: Promise<unknown>) => this.ctx.defer(work);
+    return probeGraph(this.upstream, this.kept, graph, { tools, now, left, defer });
   }
 
   async #list(): Promise<Listed> {

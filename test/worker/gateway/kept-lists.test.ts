@@ -25,8 +25,8 @@ async function send(method: string, path: string, body: unknown): Promise<void> 
   if (status >= 300) throw new Error(text);
 }
 
-async function list(bearer = token): Promise<string> {
-  const { text } = await api.call('/mcp/docs', {
+async function list(bearer = token, server = 'docs'): Promise<string> {
+  const { text } = await api.call(`/mcp/${server}`, {
     method: 'POST',
     token: bearer,
     headers: headersOf('tools/list', {}, '2025-06-18'),
@@ -119,4 +119,38 @@ test('a list that is the list of before costs one look-up in the database, which
   expect(await list()).toContain('mcp-skill:method-29');
   expect(answers).toHaveLength(1);
   expect(answers[0]).not.toContain('method-');
+});
+
+const GRAPH = JSON.stringify({
+  entities: [{ name: 'v1', entityType: 'Release', observations: [] }],
+  relations: [],
+});
+
+test('a server that is down is not asked for its graph as well: its stale list comes without what hangs on that', async () => {
+  const asked: string[] = [];
+  let down = false;
+  const running = await startScripted(({ method, result, response }) => {
+    if (method.startsWith('notifications/')) return;
+    asked.push(method);
+    if (down) response.writeHead(503).end();
+    else if (method === 'tools/list') result({ tools: [tool('deploy'), tool('read_graph')] });
+    else result({ content: [{ type: 'text', text: GRAPH }] });
+  });
+  onTestFinished(running.stop);
+  await send('POST', '/servers', {
+    name: 'graph',
+    upstream: running.url,
+    manifest: 'skills: true\ngraph: memory\n',
+  });
+  const gated =
+    '---\nname: deploy\ndescription: Of it.\napplies_when:\n  graph_has_node_type: [Release]\n---\nGated.\n';
+  await send('PUT', '/servers/graph/skills/deploy.md', { text: gated });
+  expect(await list(token, 'graph')).toContain('Gated.');
+  down = true;
+  asked.length = 0;
+  api.clock.now += 2000;
+  const stale = await list(token, 'graph');
+  expect(stale).toContain('staleSince');
+  expect(stale).not.toContain('Gated.');
+  expect(asked).not.toContain('tools/call');
 });
