@@ -2,8 +2,9 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { RegistryError } from '../schema/errors.ts';
 import { LIMITS } from '../schema/item.ts';
 
-/** So much of a body that nobody reads is still taken in. */
+/** So much of a body that nobody reads is still taken in, for so long. */
 const DRAINED_BYTES = 16 * 1024 * 1024;
+const DRAINED_MS = 5000;
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
@@ -74,6 +75,7 @@ async function readUpTo(maxBytes: number, reader: Reader): Promise<ArrayBuffer |
 
 /** A caller that is still sending when the connection closes never reads the answer: it sees a broken connection. */
 async function drain(reader: Reader): Promise<void> {
+  const late = setTimeout(() => void reader.cancel().catch(() => undefined), DRAINED_MS);
   try {
     for (let taken = 0; taken < DRAINED_BYTES; ) {
       const { done, value } = await reader.read();
@@ -83,5 +85,7 @@ async function drain(reader: Reader): Promise<void> {
     await reader.cancel();
   } catch {
     // It has gone.
+  } finally {
+    clearTimeout(late);
   }
 }

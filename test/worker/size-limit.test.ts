@@ -83,3 +83,13 @@ describe.each([
     },
   );
 });
+
+test('a refused body that stops on its way is answered all the same', async () => {
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  const head = ['POST /nothing-here HTTP/1.1', `host: ${hostname}:${port}`, 'content-length: 1000'];
+  socket.write(`${head.join('\r\n')}\r\n\r\nthe beginning`);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 404/);
+});
