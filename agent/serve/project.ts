@@ -1,11 +1,10 @@
 import { lstatSync, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
 import { type Diagnostic, StartError } from '../../schema/riding/diagnostic.ts';
-import { shippedLayer } from '../../schema/riding/directory.ts';
 import type { Layer } from '../../schema/riding/layers.ts';
 import { type Manifest, parseManifest } from '../../schema/riding/manifest.ts';
 import { projectDirectory, resolveSkillsPath } from '../../schema/riding/paths.ts';
+import { shippedLayers } from '../../schema/riding/shipped.ts';
 import { sentence } from '../cli/failure.ts';
 import type { StateFiles } from '../state.ts';
 import { directoryReader, type Reading, readRegularFile } from './files.ts';
@@ -45,8 +44,8 @@ export function openProject(file: string, { cwd, env, state }: Place): Project {
   const manifest = parseManifest(readManifest(path), { source: path, host: 'device' });
   const name = manifest.name ?? basename(path, extname(path));
   const { skills } = manifest;
-  const off = { path, directory, manifest, name, watched: [] };
-  if (skills === null) return { ...off, layers: () => ({ layers: [], diagnostics: [] }) };
+  const base = { path, directory, manifest, name, watched: [] };
+  if (skills === null) return { ...base, layers: () => ({ layers: [], diagnostics: [] }) };
 
   const declared = skills.declared.map(({ raw, key }) => {
     const found = resolveSkillsPath(raw, { directory, home: env.HOME });
@@ -59,30 +58,23 @@ export function openProject(file: string, { cwd, env, state }: Place): Project {
   const readOwn = directoryReader('project', own);
   const readDeclared = declared.map((each) => directoryReader('declared', each));
   const readRegistry = state && registryReader(state);
-  const framework = shippedLayer('framework', FRAMEWORK);
-  // Checked as a whole, though a server in front of others has no `skill_edit` of ours.
-  const bundled = shippedLayer('bundled', BUNDLED);
+  // Of those that are about a tool of ours, a server in front of others has the loader's alone.
+  const { bundled, framework } = shippedLayers();
+  const loaders = { ...bundled, skills: bundled.skills.filter(({ name }) => name === 'skills') };
 
   return {
-    ...off,
+    ...base,
     watched: [own, ...declared, ...(state ? [state.mirror] : [])],
     layers(loader) {
-      const ours = skills.defaults && loader === 'skills';
-      const project = isDirectory(own) ? readOwn() : misplaced(own);
+      const ours = skills.defaults && loader === 'skills' ? [loaders, framework] : [];
       const readings = [
-        ...(ours
-          ? [{ layer: { ...bundled, skills: bundled.skills.filter((skill) => skill.name === loader) } }]
-          : []),
-        ...(ours ? [{ layer: framework }] : []),
-        project,
+        isDirectory(own) ? readOwn() : misplaced(own),
         ...readDeclared.map((read) => read()),
         readRegistry?.() ?? null,
       ].filter((reading) => reading !== null);
       return {
-        layers: readings.map(({ layer }) => layer),
-        diagnostics: readings.flatMap((reading) =>
-          'diagnostics' in reading ? [...reading.diagnostics] : [],
-        ),
+        layers: [...ours, ...readings.map(({ layer }) => layer)],
+        diagnostics: readings.flatMap(({ diagnostics }) => diagnostics),
       };
     },
   };

@@ -1,5 +1,5 @@
 /** A skill that comes with the product: its name, and its file as text, so that every bundler can carry it. */
-interface Registration {
+export interface Registration {
   readonly key: string;
   readonly text: string;
 }

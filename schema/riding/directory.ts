@@ -1,5 +1,5 @@
 import { compareBytes } from '../digest.ts';
-import { type Diagnostic, StartError } from './diagnostic.ts';
+import type { Diagnostic } from './diagnostic.ts';
 import type { Layer, LayerKind } from './layers.ts';
 import { type RidingSkill, readRidingSkill } from './skill.ts';
 
@@ -63,26 +63,4 @@ export function readLayer(input: {
     });
   }
   return { layer: { kind, label, skills: [...skills.values()] }, diagnostics };
-}
-
-/** Our own skills. @throws StartError when one is broken, named unlike its key, or named twice. */
-export function shippedLayer(
-  kind: 'bundled' | 'framework',
-  registrations: readonly { readonly key: string; readonly text: string }[],
-): Layer {
-  const skills = new Map<string, RidingSkill>();
-  for (const { key, text } of registrations) {
-    const { skill, diagnostics } = readRidingSkill(`${kind}:${key}`, text);
-    const broken = diagnostics.find(({ severity }) => severity === 'error');
-    if (broken) throw new StartError(`The ${kind} skill \`${key}\` is broken: ${broken.message}`);
-    if (skill?.name !== key) {
-      throw new StartError(
-        `The ${kind} skill \`${key}\` names itself \`${skill?.name}\`; the two must be equal.`,
-      );
-    }
-    if (skills.has(key))
-      throw new StartError(`The ${kind} skill \`${key}\` is registered twice; register it once.`);
-    skills.set(key, skill);
-  }
-  return { kind, label: kind, skills: [...skills.values()] };
 }

@@ -1,9 +1,9 @@
-import { BUNDLED, FRAMEWORK } from '../../schema/riding/bundled.ts';
 import { concerningNotes, concerns, ITEM_SOURCE } from '../../schema/riding/concern.ts';
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
-import { readLayer, shippedLayer } from '../../schema/riding/directory.ts';
-import { type Layer, resolveLayers } from '../../schema/riding/layers.ts';
+import { readLayer } from '../../schema/riding/directory.ts';
+import { resolveLayers } from '../../schema/riding/layers.ts';
 import type { Manifest, SkillsChoice } from '../../schema/riding/manifest.ts';
+import { shippedLayers } from '../../schema/riding/shipped.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
 import type { Context } from '../registry/context.ts';
 import { itemsNamed, type OpenedServer, type RidingItem, readContents } from '../registry/riding-source.ts';
@@ -14,14 +14,6 @@ import { Shelf } from './shelf.ts';
 export interface Resolved {
   readonly skills: readonly RidingSkill[];
   readonly diagnostics: readonly Diagnostic[];
-}
-
-let shipped: { bundled: Layer; framework: Layer } | null = null;
-
-/** Our own skills, read once. */
-export function shippedLayers(): { readonly bundled: Layer; readonly framework: Layer } {
-  shipped ??= { bundled: shippedLayer('bundled', BUNDLED), framework: shippedLayer('framework', FRAMEWORK) };
-  return shipped;
 }
 
 /**

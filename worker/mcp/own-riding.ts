@@ -4,8 +4,8 @@ import { composeTools } from '../../schema/riding/compose.ts';
 import { descriptionCap } from '../../schema/riding/delivery.ts';
 import { evaluate } from '../../schema/riding/gates.ts';
 import { loadSkill } from '../../schema/riding/load.ts';
+import { shippedLayers } from '../../schema/riding/shipped.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
-import { shippedLayers } from '../gateway/layers.ts';
 
 /**
  * Repertoire's own tools with its own skills on them. A description that would no longer fit what the client shows stays as

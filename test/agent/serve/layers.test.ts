@@ -6,8 +6,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { expect, test, vi } from 'vitest';
 import { openMirror } from '../../../agent/mirror.ts';
 import { stateFiles } from '../../../agent/state.ts';
-import { BUNDLED, FRAMEWORK } from '../../../schema/riding/bundled.ts';
-import { shippedLayer } from '../../../schema/riding/directory.ts';
+import { shippedLayers } from '../../../schema/riding/shipped.ts';
 import { TOOLS } from '../../../schema/tools.ts';
 import { skillFile } from '../../riding/skill-file.ts';
 import { folder, NODE, run, serveHere, writeProject } from './harness.ts';
@@ -202,10 +201,7 @@ test("the registry's skills ride from the device's own copy, below every declare
 });
 
 test('bug 6, bug 8: every skill of ours is registered under its name, whole, and names only parameters that exist', () => {
-  const shipped = [
-    ...shippedLayer('bundled', BUNDLED).skills,
-    ...shippedLayer('framework', FRAMEWORK).skills,
-  ];
+  const shipped = [...shippedLayers().bundled.skills, ...shippedLayers().framework.skills];
   expect(shipped.map(({ name }) => name).sort()).toEqual(
     ['answers_in_pages', 'skill_edit', 'skills', 'tools_at_once'].sort(),
   );

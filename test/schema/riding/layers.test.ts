@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { StartError } from '../../../schema/riding/diagnostic.ts';
-import { readLayer, shippedLayer, skillFileNames } from '../../../schema/riding/directory.ts';
+import { readLayer, skillFileNames } from '../../../schema/riding/directory.ts';
 import { evaluate } from '../../../schema/riding/gates.ts';
 import { type Layer, resolveLayers } from '../../../schema/riding/layers.ts';
+import { shippedLayer } from '../../../schema/riding/shipped.ts';
 import { file, names, skill } from './skills.ts';
 
 const layer = (kind: Layer['kind'], label: string, ...fronts: string[]): Layer => ({
