@@ -181,13 +181,12 @@ function requireSamePerson(ctx: Context, { accountId }: Asked): void {
 
 function refusedTo(asked: AuthRequest, description: string): AuthorizationError {
   const { redirectUri, state, issuer } = asked;
-  const error = new AuthorizationError('invalid_request', {
+  return new AuthorizationError('invalid_request', {
     description,
     redirectUri,
     ...(state === '' ? {} : { state }),
     ...(issuer === undefined ? {} : { issuer }),
   });
-  return error;
 }
 
 function clientFacts({ clientId, redirectUri }: AuthRequest, name: string, loopback: boolean): ClientFacts {

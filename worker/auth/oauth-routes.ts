@@ -119,7 +119,7 @@ oauth.post('/authorize', small, (c) =>
       );
     }
     const form = new URLSearchParams(await arrived(c.req.text()));
-    const [handle = '', decision = ''] = [form.get('handle') ?? '', form.get('decision') ?? ''];
+    const [handle, decision] = [form.get('handle') ?? '', form.get('decision') ?? ''];
     if (!DECISIONS.includes(decision))
       throw new DeadEndError('The answer was neither yes nor no, so nothing was connected; use the buttons.');
     const { location, cookies } = await answer(

@@ -30,14 +30,17 @@ export const summaryColumns = {
 /** The path of each row's own main file: a skill may well hold a PERSONA.md of its own, and a persona a SKILL.md. */
 export const MAIN_FILE_OF_ROW = sql`case ${items.kind} when 'skill' then ${MAIN_FILE.skill} else ${MAIN_FILE.persona} end`;
 
-/** An item with its files and the bytes of its main file, in one round trip. */
+/**
+ * An item with its files and the bytes of its main file, in one round trip.
+ * @throws RegistryError `not_found`, `ambiguous_name`
+ */
 export async function readHead(ctx: Context, ref: ItemRef): Promise<{ head: Head; main: Uint8Array }> {
   const found = await tryReadHead(ctx, ref);
   if (!found) throw notFound(ref);
   return found;
 }
 
-/** As {@link readHead}; null when there is no such item. Removed items are found too. */
+/** As {@link readHead}, but null when there is no such item. Removed items are found too. */
 export async function tryReadHead(
   ctx: Context,
   ref: ItemRef,
@@ -56,13 +59,17 @@ export async function tryReadHead(
   return { head: { ...summary, files: entriesOf(summary, entries) }, main: main.bytes };
 }
 
+/** The caller's items that a reference may mean, as a condition: {@link pick} says which of them it is. */
 export function namedItem(ctx: Context, { kind, name }: ItemRef): SQL | undefined {
   // Both kinds are named, for the index by name begins with the kind.
   const kinds = kind ? [kind] : Kind.options;
   return and(eq(items.accountId, ctx.account), inArray(items.kind, kinds), eq(items.name, name));
 }
 
-/** The one item that is meant. Among a skill and a persona of one name, one that is not removed wins over one that is. */
+/**
+ * The one item that is meant, null when there is none. Among a skill and a persona of one name, one that is not removed
+ * wins over one that is. @throws RegistryError `ambiguous_name`
+ */
 export function pick(rows: readonly ItemSummary[], ref: ItemRef): ItemSummary | null {
   const present = rows.filter((row) => row.state !== 'removed');
   if (present.length > 1) {

@@ -6,7 +6,12 @@ import { changes, files, items, revisions } from '../db/tables/registry.ts';
 import type { Context } from './context.ts';
 import { type ItemRef, namedItem, notFound, pick, summaryColumns } from './head.ts';
 
-/** An item's revisions, what was done to it by whom, and what each device has of it, newest first. */
+const LISTED = 200;
+
+/**
+ * An item's revisions, what was done to it by whom, and what each device has of it, newest first. Needs `skills:read`.
+ * @throws RegistryError `not_found`, `ambiguous_name`
+ */
 export async function itemHistory(ctx: Context, ref: ItemRef): Promise<ItemHistory> {
   const named = namedItem(ctx, ref);
   const [rows, revisionRows, fileRows, changeRows, deviceRows] = await ctx.batch([
@@ -77,8 +82,11 @@ export async function itemHistory(ctx: Context, ref: ItemRef): Promise<ItemHisto
   };
 }
 
-/** What a device did to its disk, newest first by the registry's clock. */
-export async function deviceHistory(ctx: Context, id: string, limit = 200): Promise<DeviceHistory> {
+/**
+ * What a device did to its disk, the newest 200 events, newest first by the registry's clock. Needs `skills:read`.
+ * @throws RegistryError `not_found`
+ */
+export async function deviceHistory(ctx: Context, id: string): Promise<DeviceHistory> {
   const mine = and(eq(devices.accountId, ctx.account), eq(devices.id, id));
   const [[device], rows] = await ctx.batch([
     ctx.db.select({ id: devices.id }).from(devices).where(mine),
@@ -88,7 +96,7 @@ export async function deviceHistory(ctx: Context, id: string, limit = 200): Prom
       .innerJoin(deviceEvents, eq(deviceEvents.deviceId, devices.id))
       .where(mine)
       .orderBy(desc(deviceEvents.receivedAt), desc(deviceEvents.id))
-      .limit(limit),
+      .limit(LISTED),
   ]);
   ctx.require('skills:read');
   if (!device)
