@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { StartError } from '../../schema/riding/diagnostic.ts';
-import type { Upstream } from '../../schema/riding/manifest.ts';
+import type { Upstream } from '../../schema/riding/upstream.ts';
 import { fetchBounded } from './bounded.ts';
 
 /** How a server is reached, with everything from the environment in its place. */

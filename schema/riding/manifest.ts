@@ -4,35 +4,12 @@ import { type Delivery, isDelivery } from './delivery.ts';
 import { StartError } from './diagnostic.ts';
 import { type GraphMapping, readGraphMapping } from './graph.ts';
 import { readOverrides, type ToolOverride } from './overrides.ts';
-import { readSkillsChoice } from './skills-choice.ts';
-import { readUpstream } from './upstream.ts';
+import { readSkillsChoice, type SkillsChoice } from './skills-choice.ts';
+import { readUpstream, type Upstream } from './upstream.ts';
 import { isAbsent, isMapping, knownKeys, quote, type Refuse, readText } from './values.ts';
 
 /** Where a manifest is read: on a device, with its files and programs, or in the cloud, with neither. */
 export type Host = 'device' | 'cloud';
-
-/** What `skills:` asks for. The project layer is part of every choice. */
-export interface SkillsChoice {
-  /** Bundled and framework layers. */
-  readonly defaults: boolean;
-  /** Paths as written; `resolveSkillsPath` makes them absolute. The first wins over the others. */
-  readonly declared: readonly {
-    readonly raw: string;
-    /** `skills` or `skills[1]`, for errors. */
-    readonly key: string;
-  }[];
-}
-
-/** The server that a manifest is around. `${VAR}` in values of `env` and `headers` is not yet replaced. */
-export type Upstream =
-  | {
-      readonly type: 'command';
-      readonly command: string;
-      readonly args: readonly string[];
-      readonly env: Readonly<Record<string, string>>;
-      readonly cwd: string | null;
-    }
-  | { readonly type: 'url'; readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
 /** What a manifest says about a server that Repertoire fronts, checked as far as that goes without files or the server. */
 export interface Manifest {

@@ -1,5 +1,15 @@
-import type { Upstream } from './manifest.ts';
 import { isAbsent, type Refuse, readText, readTexts, refuseNul } from './values.ts';
+
+/** The server that a manifest is around. `${VAR}` in values of `env` and `headers` is not yet replaced. */
+export type Upstream =
+  | {
+      readonly type: 'command';
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string | null;
+    }
+  | { readonly type: 'url'; readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
 const GOES_WITH = { args: 'command', env: 'command', cwd: 'command', headers: 'url' } as const;
 

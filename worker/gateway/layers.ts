@@ -2,9 +2,10 @@ import { concerningNotes, concerns, ITEM_SOURCE } from '../../schema/riding/conc
 import type { Diagnostic } from '../../schema/riding/diagnostic.ts';
 import { readLayer } from '../../schema/riding/directory.ts';
 import { resolveLayers } from '../../schema/riding/layers.ts';
-import type { Manifest, SkillsChoice } from '../../schema/riding/manifest.ts';
+import type { Manifest } from '../../schema/riding/manifest.ts';
 import { shippedLayers } from '../../schema/riding/shipped.ts';
 import type { RidingSkill } from '../../schema/riding/skill.ts';
+import type { SkillsChoice } from '../../schema/riding/skills-choice.ts';
 import type { Context } from '../registry/context.ts';
 import { itemsNamed, type OpenedServer, type RidingItem, readContents } from '../registry/riding-source.ts';
 import { keptOf } from './kept.ts';
