@@ -4,7 +4,7 @@ import type { Confirmation } from '../../schema/api.ts';
 import { RegistryError } from '../../schema/errors.ts';
 import type { ItemSummary, Kind } from '../../schema/item.ts';
 import { openRecords } from '../state.ts';
-import { reportAdded, reportAddedJson } from './added.ts';
+import { type Added, reportAdded, reportAddedJson } from './added.ts';
 import {
   type Cli,
   type ConnectionFlags,
@@ -27,13 +27,6 @@ interface AddFlags extends ConnectionFlags {
   confirm?: Confirmation[];
   json?: true;
 }
-
-/** What became of one thing that was found on disk. */
-export type Added =
-  | { path: string; outcome: 'added' | 'updated' | 'unchanged'; item: ItemSummary; notes: string[] }
-  | { path: string; outcome: 'failed'; reason: string }
-  /** The registry went away before its turn. */
-  | { path: string; outcome: 'untried' };
 
 /** Requests under way at once: the registry's writes queue behind one another, so that more gains nothing. */
 const PARALLEL = 5;

@@ -1,6 +1,13 @@
-import type { Added } from './add.ts';
+import type { ItemSummary } from '../../schema/item.ts';
 import type { Cli } from './cli.ts';
 import { counted, wrap } from './text.ts';
+
+/** What became of one thing that was found on disk. */
+export type Added =
+  | { path: string; outcome: 'added' | 'updated' | 'unchanged'; item: ItemSummary; notes: string[] }
+  | { path: string; outcome: 'failed'; reason: string }
+  /** The registry went away before its turn. */
+  | { path: string; outcome: 'untried' };
 
 /** The summary of an import for a person: how much, then each thing that needs a look. */
 export function reportAdded({ output }: Cli, all: readonly Added[]): void {

@@ -5,7 +5,8 @@ import {
   type Implementation,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/server';
-import type { Era } from './era.ts';
+
+type Era = 'legacy' | 'modern';
 
 /** The program that is served: the server is told of it as if nothing stood between. */
 export interface Caller {

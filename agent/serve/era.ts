@@ -7,8 +7,6 @@ import {
 import type { Caller } from './caller.ts';
 import { type Asked, passOn } from './relay.ts';
 
-export type Era = 'legacy' | 'modern';
-
 /** The one revision of the modern era. */
 export const MODERN = '2026-07-28';
 /** Revisions of the legacy era, newest first. */

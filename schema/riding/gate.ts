@@ -1,5 +1,3 @@
-import type { RidingSkill } from './skill.ts';
-
 /** One predicate of `applies_when`. `unreadable` stands for anything not understood, and is never satisfied. */
 export type Clause =
   | { readonly predicate: 'graph_has_node_type'; readonly labels: readonly string[] }
@@ -85,7 +83,7 @@ export function describeClause(clause: Clause): string {
 }
 
 /** Whether any skill's gate needs the graph: only then is it worth asking. */
-export function asksGraph(skills: readonly RidingSkill[]): boolean {
+export function asksGraph(skills: readonly { readonly gate: Gate | null }[]): boolean {
   return skills.some((skill) => skill.gate?.some(isGraphClause));
 }
 
