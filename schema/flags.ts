@@ -153,6 +153,7 @@ function unrepresentable({
   const description = data?.description;
   const compatibility = data?.compatibility;
   const metadata = data?.metadata;
+  if (reading === 'none') return 'it has no front matter';
   if (reading !== 'strict' || !data || !source) return 'its front matter is not valid YAML';
   if (!/^\uFEFF?---\r?\n/.test(text) || /\r(?!\n)/.test(text.slice(0, source.end))) {
     return 'the file does not begin with a plain line of three hyphens';

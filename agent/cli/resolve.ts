@@ -90,7 +90,7 @@ async function resolveItem(cli: Cli, name: string, flags: ResolveFlags): Promise
   const [first] = held;
   if (!first) throw new CommandFailed(`${name} is not held back here; "repertoire resolve" lists what is.`);
   if (chosen.length !== 1) {
-    throw new WrongUsage(`Say what to do about ${first.kind} ${name}: --adopt, --rename NEW or --skip.`);
+    throw new WrongUsage(`Say one thing to do about ${first.kind} ${name}: --adopt, --rename NEW or --skip.`);
   }
   if (held.some(({ kind }) => kind !== first.kind)) {
     throw new WrongUsage(`${name} is both a skill and a persona; say which with --kind.`);

@@ -44,6 +44,7 @@ async function syncOnce(cli: Cli, { json }: RunFlags): Promise<void> {
     output.note(message);
   };
   const ended = await runOnce(options(cli, log));
+  if (ended.ended === 'unpaired') cli.failed = true;
   if (ended.ended !== 'done' && ended.ended !== 'busy') return sayEnd(cli, ended);
   const status =
     ended.ended === 'done'
@@ -78,9 +79,10 @@ function options({ environment, paths }: Cli, log: (line: LogLine) => void): Age
   return { paths, machine: { env, home, platform }, version: VERSION, log, signal: environment.onStop() };
 }
 
-function sayEnd({ output }: Cli, ended: Exclude<Ended, { ended: 'busy' }> | Ended): void {
-  if (ended.ended === 'unpaired') {
-    output.note(`${ended.message} The agent ends; every file stays. "repertoire pair URL" pairs again.`);
+/** Why a pairing ended was said when it was found. */
+function sayEnd({ output }: Cli, { ended }: Ended): void {
+  if (ended === 'unpaired') {
+    output.note('The agent ends; every file stays. "repertoire pair URL" pairs again.');
   } else output.note('The agent has ended.');
 }
 

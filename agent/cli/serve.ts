@@ -2,6 +2,7 @@ import { dirname, isAbsolute, relative } from 'node:path';
 import type { Command } from 'commander';
 import { CLIENTS, type ClientRow, recogniseClient } from '../../schema/clients.ts';
 import { StartError } from '../../schema/riding/diagnostic.ts';
+import { findClient as findConnected } from '../connect/target.ts';
 import type { Explanation } from '../serve/explain.ts';
 import { lineOf } from '../serve/report.ts';
 import { readDevice } from '../state.ts';
@@ -98,7 +99,8 @@ function pairedState({ state }: Cli) {
 }
 
 function findClient(name: string): ClientRow {
-  const found = CLIENTS.find(({ id }) => id === name) ?? recogniseClient({ name });
+  const known = findConnected(name) ?? name;
+  const found = CLIENTS.find(({ id }) => id === known) ?? recogniseClient({ name });
   if (found) return found;
   throw new CommandFailed(
     `No client named ${name} is known; it is one of ${CLIENTS.map(({ id }) => id).join(', ')}.`,
@@ -113,12 +115,12 @@ function show({ output }: Cli, { layers, skills, facts, tools, ...rest }: Explan
   output.line();
   if (rest.riding) {
     output.table(
-      [{ title: 'LAYER' }, { title: 'SKILLS', align: 'right' }, { title: 'FROM' }],
+      [{ title: 'Layer' }, { title: 'Skills', align: 'right' }, { title: 'From' }],
       layers.map(({ kind, label, skills }) => [kind, String(skills.length), near(label)]),
     );
     output.line();
     output.table(
-      [{ title: 'SKILL' }, { title: 'STATE' }, { title: 'LAYER' }, { title: 'FROM' }],
+      [{ title: 'Skill' }, { title: 'State' }, { title: 'Layer' }, { title: 'From' }],
       skills.map(({ name, state, layer, source }) => [name, state, layer, near(source)]),
     );
   } else output.line('Skills are off; write `skills: true` in the manifest to let them ride.');
@@ -126,7 +128,7 @@ function show({ output }: Cli, { layers, skills, facts, tools, ...rest }: Explan
     if (masks.length > 0) output.line(`${name} masks ${masks.map(near).join(', ')}`);
   }
   const gated = skills.filter(({ gate }) => gate.length > 0);
-  if (gated.length > 0) output.line(`\n${style.bold('GATES')}`);
+  if (gated.length > 0) output.line(`\n${style.bold('Gates')}`);
   for (const { name, gate, failed } of gated) {
     output.line(name);
     for (const clause of gate) output.line(`  ${failed.includes(clause) ? 'no ' : 'yes'}  ${clause}`);

@@ -107,7 +107,7 @@ function show({ output }: Cli, { skills, sizes, diagnostics }: Checked): void {
   if (notable.length > 0) {
     output.line();
     output.table(
-      [{ title: 'TOOL' }, { title: 'LENGTH', align: 'right' }, { title: 'FORM' }, { title: 'CLIENT' }],
+      [{ title: 'Tool' }, { title: 'Length', align: 'right' }, { title: 'Form' }, { title: 'Client' }],
       notable.map(({ tool, client, length, cap, form, fits }) => [
         tool,
         `${length} of ${cap}`,
@@ -116,7 +116,7 @@ function show({ output }: Cli, { skills, sizes, diagnostics }: Checked): void {
       ]),
     );
   } else if (sizes.length > 0) output.line('Every description fits every client, methods included.');
-  if (diagnostics.length > 0) output.line();
+  if (skills.length > 0 && diagnostics.length > 0) output.line();
   for (const diagnostic of diagnostics) {
     const { severity } = diagnostic;
     const paint = severity === 'error' ? style.red : severity === 'warning' ? style.yellow : style.dim;

@@ -53,7 +53,8 @@ export function addStateCommands(program: Command, cli: Cli): void {
       if (revision !== undefined && names.length > 1) {
         throw new WrongUsage('A revision belongs to one item: name only that one.');
       }
-      await eachItem(cli, names, flags, 'restored', ({ registry }, item) =>
+      const done = revision === undefined ? 'restored' : `restored as it was in revision ${revision}`;
+      await eachItem(cli, names, flags, done, ({ registry }, item) =>
         registry.restore(item, {
           expected_revision: item.revision,
           ...(revision !== undefined && { revision }),

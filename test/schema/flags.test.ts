@@ -23,6 +23,11 @@ function flags(item: { flags: Flag[] }, but?: Flag['code']): string[] {
 const skill = (yaml: string) => `---\n${yaml}\n---\nBody\n`;
 const EXT = 'not-in-skills-extension';
 
+test('a skill without front matter is told that it has none, not that its YAML is broken', () => {
+  const told = inspect('Body\n').flags.find(({ code }) => code === EXT)?.message;
+  expect(told).toBe('The skill is left out of the MCP Skills extension: it has no front matter.');
+});
+
 test('an item without a fault has no flag', () => {
   expect(inspect(skill('name: x\ndescription: " d "\nlicense: MIT\nmetadata:\n  a: b'))).toEqual({
     name: 'x',

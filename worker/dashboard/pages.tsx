@@ -45,14 +45,15 @@ pages.get('/pair', async (c) => {
   const signedIn = await visitor(c);
   if (!signedIn) return signInFirst(c);
   const { ctx, account } = signedIn;
+  const { origin } = new URL(c.req.url);
   // To open a code claims it, and wrong ones lock: a link on a page elsewhere only fills in the form.
-  if (!typed || comesFromElsewhere(c.req.raw)) return show(c, codePage({ account, code: typed }));
+  if (!typed || comesFromElsewhere(c.req.raw)) return show(c, codePage({ account, origin, code: typed }));
   try {
     const pairing = await showPairing(ctx, typed);
     return show(c, pairPage({ account, pairing, now: c.var.deps.now() }));
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
-    return showRefusal(c, error, codePage({ account, code: typed, error }));
+    return showRefusal(c, error, codePage({ account, origin, code: typed, error }));
   }
 });
 

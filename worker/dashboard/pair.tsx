@@ -8,10 +8,12 @@ import { Moment } from './moment.tsx';
 /** Asks for the code that a device shows. `error` tells why the last one led nowhere. */
 export function codePage({
   account,
+  origin,
   code = '',
   error,
 }: {
   account: string;
+  origin: string;
   code?: string | undefined;
   error?: RegistryError;
 }): Page {
@@ -41,7 +43,7 @@ export function codePage({
           aria-describedby="code-hint"
         />
         <p class="quiet" id="code-hint">
-          Run <code>repertoire pair</code> on the computer that you want to pair; it shows the code.
+          Run <code>repertoire pair {origin}</code> on the computer that you want to pair; it shows the code.
         </p>
         <button type="submit">Continue</button>
       </form>

@@ -78,7 +78,11 @@ async function writePrivately(path: string, content: object): Promise<void> {
 }
 
 function unwritable(path: string, cause: unknown): StartError {
-  const reason = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return new StartError(`${path} is no folder, or lies below a file; name another with --data.`, { cause });
+  }
+  const reason = code === undefined ? '' : ` (${code})`;
   return new StartError(
     `${path} cannot be written${reason}; choose another folder with --data, or repair its permissions.`,
     {

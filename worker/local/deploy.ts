@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
 import { type DeployOptions, deploy } from './deployment.ts';
+import { localProgram } from './program.ts';
 import { StartError } from './start-error.ts';
 
-const program = new Command('npm run deploy --')
-  .description(
-    'Deploy Repertoire to Cloudflare, with its registry in Turso (DATABASE_URL, DATABASE_AUTH_TOKEN).',
-  )
+const program = localProgram(
+  'npm run deploy --',
+  'Deploys Repertoire to Cloudflare, with its registry in Turso. Takes DATABASE_URL and DATABASE_AUTH_TOKEN.',
+)
   .option('--data <folder>', 'where the owner token and the secret key are kept', '.repertoire-deployed')
   .option('--dry-run', 'build and check without uploading anything')
   .action(async (options: DeployOptions) => {

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { runDemo } from './demo.ts';
+import { localProgram } from './program.ts';
 import { type Local, startLocal } from './serve.ts';
 import { StartError } from './start-error.ts';
 
@@ -14,14 +15,15 @@ interface Flags {
 
 const COMMAND = 'npm run -s repertoire --';
 
-const program = new Command('npm start --')
-  .description('Runs Repertoire on this machine: database, migrations and the Worker.')
+const program = localProgram(
+  'npm start --',
+  'Runs Repertoire on this machine: database, migrations and the Worker.',
+)
   .option('--port <number>', 'port on 127.0.0.1', parsePort, 8787)
   .option('--data <folder>', 'folder of everything that is kept', '.repertoire')
   .option('--allow-loopback', 'let MCP servers on this machine be added, for development')
   .option('--json', 'print what a script needs as one line of JSON')
   .option('--demo', 'show the whole way once with two throw-away devices, then stop')
-  .helpOption('--help', 'print this')
   .action(run);
 
 // A reader that has seen enough, such as `head`, is no reason to leave children behind.

@@ -95,6 +95,12 @@ async function openCode(ctx: Context, typed: string): Promise<Pairing> {
   const { accountId, type, id, name } = ctx.actor;
   // Who may not approve must not be able to lock those who may, nor to claim what they would open.
   ctx.require('devices:write');
+  if (letters.length !== 8) {
+    throw new RegistryError(
+      'not_found',
+      'A pairing code has eight letters, such as BCDF-GHJK; type it as the device shows it.',
+    );
+  }
   // Most guesses are made at a lock that holds: each costs this read.
   if (before && before.n >= MISSES) throw locked();
   const caller = `${type}:${id}`;

@@ -164,7 +164,9 @@ test('restore of an older revision is a new one on top', async () => {
   computer.write({ 'old/SKILL.md': skill('old', 'First.') });
   await computer.run(['add', 'old']);
   await computer.run(['edit', 'old', '--description', 'Second.']);
-  await computer.run(['restore', 'old', '--revision', '1']);
+  expect((await computer.run(['restore', 'old', '--revision', '1'])).stdout).toBe(
+    'skill old: restored as it was in revision 1.\n',
+  );
   expect(await show('old')).toMatchObject({ revision: 3, description: 'First.' });
   expect((await computer.run(['restore', 'old', '--revision', 'x'])).code).toBe(2);
   const two = await computer.run(['restore', 'old', 'plain', '--revision', '1']);

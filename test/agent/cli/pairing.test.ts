@@ -119,6 +119,8 @@ test('check 27: the agent follows changes, tells its status, ends with 0 when re
   );
   expect(await agent.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('every file stays') });
   expect(existsSync(join(laptop.home, '.claude/skills/new/SKILL.md'))).toBe(true);
+  const once = await laptop.run(['run', '--once']);
+  expect([once.code, once.stderr.match(/was revoked/g)]).toEqual([1, ['was revoked']]);
   const after = await laptop.run(['status']);
   expect([after.code, after.stdout]).toMatchObject([0, expect.stringMatching(/^Waits +\S/m)]);
   expect(after.stdout).toMatch(/^Registry +.*, refuses this computer$/m);

@@ -38,7 +38,19 @@ test('skills check: 0 when all is well, 1 for an error, with --strict for a warn
 
   const missing = await run(['skills', 'check', 'nowhere'], { cwd });
   expect(missing.code).toBe(1);
-  expect(missing.stdout).toContain(`${join(cwd, 'nowhere')} does not exist`);
+  expect(missing.stdout).toMatch(/^error: .*nowhere does not exist/);
+});
+
+test('the skill in the README has no fault when it is taken as it stands', async () => {
+  const cwd = folder();
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const [, example = ''] = /```markdown\n(.*?)```/s.exec(readme) ?? [];
+  writeFileSync(join(cwd, 'find_papers.md'), example);
+  const checked = await run(['skills', 'check', '--strict', 'find_papers.md'], { cwd });
+  expect([checked.code, checked.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^find_papers .*1 skill, 0 errors/s),
+  ]);
 });
 
 test('skills check: on which of the given tools each would ride, and how long that gets', async () => {
@@ -198,6 +210,9 @@ test('serve --explain says which layers, skills, gates and descriptions there ar
   expect(shown.stdout).toContain('  Replaced.');
   expect((await run(['serve', path, '--json'], { cwd })).code).toBe(2);
   expect((await run(['serve', path, '--explain', '--client', 'nobody'], { cwd })).code).toBe(1);
+  // The names that `connect` takes.
+  const gemini = await run(['serve', path, '--explain', '--client', 'gemini'], { cwd });
+  expect(gemini.stdout).toMatch(/^Client: Gemini CLI/m);
 });
 
 test('serve --explain: what keeps the server from being served is an error, and no graph has a reason', async () => {

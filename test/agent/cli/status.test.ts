@@ -119,7 +119,10 @@ test('a folder of one’s own with an item’s name: listed, then adopted, renam
   const { held } = await computer.json<{ held: { name: string }[] }>(['resolve']);
   expect(held.map(({ name }) => name)).toEqual(['adopt-me', 'rename-me', 'skip-me']);
   expect((await computer.run(['status'])).stdout).toContain('skill adopt-me: held back in ~/.claude/skills.');
-  expect((await computer.run(['resolve', 'adopt-me'])).code).toBe(2);
+  for (const flags of [[], ['--adopt', '--skip']]) {
+    const unsure = await computer.run(['resolve', 'adopt-me', ...flags]);
+    expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringContaining('Say one thing to do about')]);
+  }
   expect((await computer.run(['resolve', 'one', '--adopt'])).code).toBe(1);
 
   expect((await computer.run(['resolve', 'adopt-me', '--adopt'])).stdout).toBe(

@@ -153,6 +153,18 @@ describe('a code', () => {
     expect((await poll(started)).status).toBe(200);
   });
 
+  test.each(['BBBB', 'BBBB-BBBB-B', '1234-5678'])('cannot be %s, which counts as no guess', async (typed) => {
+    const started = await start();
+    for (let i = 0; i < 5; i++) {
+      const { code, detail } = (await settle('approve', typed)).problem;
+      expect([code, detail]).toEqual([
+        'not_found',
+        expect.stringContaining('eight letters, such as BCDF-GHJK'),
+      ]);
+    }
+    expect((await settle('approve', started.user_code)).status).toBe(200);
+  });
+
   test('typed wrongly five times locks the account for ten minutes, and no other', async () => {
     const started = await start();
     for (let i = 0; i < 5; i++) expect((await settle('approve', 'BBBB-BBBB')).problem.code).toBe('not_found');

@@ -32,6 +32,13 @@ test('whoever is signed in needs no sign-in page', async () => {
   expect((await api.call('/account', { token, headers: PAGE })).status).toBe(302);
 });
 
+test('the page for the code of a device names the whole command that shows one', async () => {
+  const api = await openTestApi();
+  const { headers } = await signedIn(api);
+  const { text } = await api.call('/pair', { headers: { ...PAGE, ...headers } });
+  expect(text).toContain(`<code>repertoire pair ${ORIGIN}</code>`);
+});
+
 test('every page forbids foreign scripts and frames, is kept nowhere and has no script or style in it', async () => {
   const api = await openTestApi();
   const { headers } = await signedIn(api);

@@ -179,8 +179,9 @@ describe('startLocal refuses with one sentence, and leaves nothing running', () 
   test('a data folder that cannot be made', async () => {
     await writeFile(join(folder, 'file'), '');
     await expect(start({ data: join(folder, 'file', 'data') })).rejects.toThrow(
-      `${join(folder, 'file', 'data')} cannot be written (ENOTDIR); choose another folder with --data, or repair its permissions.`,
+      `${join(folder, 'file', 'data')} is no folder, or lies below a file; name another with --data.`,
     );
+    await expect(start({ data: join(folder, 'file') })).rejects.toThrow('is no folder');
   });
 
   test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
@@ -276,6 +277,17 @@ describe('npm start', () => {
     let stderr = '';
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     expect(await once(child, 'close')).toEqual([1, null]);
-    expect(stderr).toMatch(/^[^\n]+cannot be written \(ENOTDIR\)[^\n]+\n$/);
+    expect(stderr).toMatch(/^[^\n]+ lies below a file; name another with --data\.\n$/);
+  });
+
+  test.each([
+    ['--port', 'x', "Option '--port <number>' argument 'x' is invalid. It is a number from 0 to 65535."],
+    ['--dat', 'x', "Unknown option '--dat'; did you mean --data?"],
+  ])('wrong usage, such as %s %s, ends it with 2', async (flag, value, sentence) => {
+    const child = command(flag, value);
+    let stderr = '';
+    child.stderr?.on('data', (chunk) => (stderr += chunk));
+    expect(await once(child, 'close')).toEqual([2, null]);
+    expect(stderr).toBe(`${sentence}\n"npm start -- --help" says more.\n`);
   });
 });
