@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DeviceList } from '../../../schema/api.ts';
 import { Setting, skill } from './harness.ts';
 
@@ -132,10 +132,15 @@ test('check 28: the agent whose place another machine took says so in status, an
   const agent = original.start(['run']);
   await agent.saw(/Listening for changes/);
   const copy = setting.computer('copy');
-  cpSync(join(original.home, 'state'), join(copy.home, 'state'), {
-    recursive: true,
-    filter: (path) => !path.endsWith('.sock'),
-  });
+  // What the agent writes meanwhile may come and go under the copying.
+  await vi.waitFor(
+    () =>
+      cpSync(join(original.home, 'state'), join(copy.home, 'state'), {
+        recursive: true,
+        filter: (path) => !path.endsWith('.sock'),
+      }),
+    60_000,
+  );
   const other = copy.start(['run']);
   await other.saw(/Listening for changes/);
   await agent.saw(/Another machine listens with the key of this device/);
