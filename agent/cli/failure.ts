@@ -32,9 +32,9 @@ const FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 const FILE_PROBLEM: Record<string, string> = {
   ENOENT: 'does not exist',
-  EACCES: 'may not be read or written by you',
-  EPERM: 'may not be changed by you',
-  ENOSPC: 'could not be written: the disk is full',
+  EACCES: 'may not be read or written by you; change its permissions, or name another',
+  EPERM: 'may not be changed by you; change its permissions, or name another',
+  ENOSPC: 'could not be written: the disk is full; make room, then try again',
   EROFS: 'could not be written: the file system is read-only',
   ENOTDIR: 'leads through something that is no folder',
   EISDIR: 'is a folder',

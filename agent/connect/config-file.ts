@@ -47,7 +47,9 @@ export function readConfig(path: string): ConfigFile {
         ? 'it is a link to a file that is not there'
         : code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
           ? 'it is no text in UTF-8'
-          : (code ?? 'it cannot be read');
+          : code === 'EACCES' || code === 'EPERM'
+            ? 'you may not; change its permissions, then connect again'
+            : (code ?? 'for no known reason');
     throw new ConnectError(`${path} was left as it is, because it cannot be read: ${reason}.`, { cause });
   }
 }
