@@ -171,8 +171,8 @@ test('unpair ends the agent, also where it only forgets; a device whose key is l
   for (const args of [['unpair', '--forget'], ['unpair']]) {
     const agent = computer.start(['run']);
     await agent.saw(/Listening for changes/);
-    expect((await computer.run(args)).code).toBe(0);
-    expect((await agent.ended).code).toBe(0);
+    expect(await computer.run(args)).toMatchObject({ code: 0 });
+    expect(await agent.ended).toMatchObject({ code: 0 });
     const again = await computer.run(['pair', '--token-file', setting.ownerFile, '--name', 'restless']);
     expect(again.code).toBe(0);
   }
