@@ -63,7 +63,8 @@ export async function ask(address: string, message: unknown, timeoutMs = 30_000)
 export async function stopAgent(address: string): Promise<void> {
   // It may be ending for another reason just now, and then answers nothing.
   await ask(address, { type: 'stop' }).catch(() => null);
-  for (let tries = 0; tries < 100; tries++) {
+  // A pass that is under way ends first, which takes its time with many files or on a busy machine.
+  for (let tries = 0; tries < 600; tries++) {
     if (!(await answers(address))) return;
     await sleep(50);
   }
