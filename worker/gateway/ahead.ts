@@ -12,9 +12,9 @@ export const TRUSTED_MS = 1000;
 
 /** A list of tools that was asked for while the database still looks the caller up. The caller gets it from nobody but it. */
 export interface Ahead {
-  /** The list, where the server is still the one that was asked; null where it has to be asked itself. */
+  /** The list, where the server is still the one that was asked; null, and nothing more of that one, where it is another. */
   from(server: OpenedServer): Promise<ToolList> | null;
-  /** Nothing is wanted of the server: the caller does not hold, or it is another server now. */
+  /** The caller does not hold, so nothing is wanted of the server. */
   drop(): void;
 }
 
@@ -34,8 +34,13 @@ export function askAhead(
   const list = listUpstreamTools(upstream, { name: server.name, key: kept.key }, signal);
   // Whoever takes it meets what went wrong.
   list.catch(() => undefined);
+  const drop = () => dropped.abort();
   return {
-    from: ({ id, version }) => (id === server.id && version === server.version ? list : null),
-    drop: () => dropped.abort(),
+    from({ id, version }) {
+      if (id === server.id && version === server.version) return list;
+      drop();
+      return null;
+    },
+    drop,
   };
 }

@@ -48,9 +48,7 @@ export async function openSession(
     const chars = last && server.source === held ? last.chars : JSON.stringify(server.source).length;
     found.set(key, { server, callerId: ctx.actor.id, at: ctx.now(), chars }, chars);
   }
-  const taken = ahead?.from(server) ?? null;
-  if (!taken) ahead?.drop();
-  return sessionOf(ctx, deps, server, { ahead: taken });
+  return sessionOf(ctx, deps, server, { ahead: ahead?.from(server) ?? null });
 }
 
 function listAhead(ctx: Context, deps: Ways, { server, callerId }: Found): Ahead | null {

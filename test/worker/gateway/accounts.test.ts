@@ -4,6 +4,7 @@ import { Scope } from '../../../schema/api.ts';
 import { servers as serverTable } from '../../../worker/db/tables/servers.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { headersOf } from '../mcp/harness.ts';
+import { ask } from './ask.ts';
 import { startScripted, tool } from './upstreams.ts';
 
 let api: TestApi;
@@ -29,14 +30,7 @@ const add = (body: object, bearer = token) =>
   api.call('/api/v1/servers', { method: 'POST', token: bearer, body });
 
 async function rpc(path: string, method: string, bearer = token, params: object = {}) {
-  const { text } = await api.call(path, {
-    method: 'POST',
-    token: bearer,
-    headers: headersOf(method, {}, '2025-06-18'),
-    body: { jsonrpc: '2.0', id: 1, method, params },
-  });
-  await api.settle();
-  return JSON.parse(text.slice(text.indexOf('{'))).result;
+  return (await ask(api, path, { method, params, token: bearer })).result();
 }
 
 async function names(path: string, bearer = token): Promise<string[]> {

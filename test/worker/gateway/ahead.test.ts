@@ -4,7 +4,7 @@ import { sha256 } from '../../../schema/digest.ts';
 import { tokens } from '../../../worker/db/tables/programs.ts';
 import { LIST_DEADLINE_MS } from '../../../worker/gateway/session.ts';
 import { openTestApi, type TestApi } from '../api/harness.ts';
-import { headersOf } from '../mcp/harness.ts';
+import { ask, change } from './ask.ts';
 import { startScripted, tool } from './upstreams.ts';
 
 /** A list is asked for while the database looks the caller up, where it let the caller in less than a second ago. */
@@ -27,21 +27,10 @@ async function upstream(name: string) {
   return { url: running.url, lists: () => heard.filter((method) => method === 'tools/list').length };
 }
 
-async function send(method: string, path: string, body?: unknown): Promise<void> {
-  const { status, text } = await api.call(`/api/v1${path}`, { method, token: owner, body });
-  if (status >= 300) throw new Error(text);
-}
+const send = (method: string, path: string, body?: unknown) =>
+  change(api, path, { method, body, token: owner });
 
-async function list(token: string) {
-  const { status, text } = await api.call('/mcp/docs', {
-    method: 'POST',
-    token,
-    headers: headersOf('tools/list', {}, '2025-06-18'),
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  });
-  await api.settle();
-  return { status, text };
-}
+const list = (token: string) => ask(api, '/mcp/docs', { method: 'tools/list', token });
 
 /** Holds the database's next answer back until it is let go. */
 function holdDatabase(): () => void {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openTestApi, type TestApi } from '../api/harness.ts';
 import { headersOf } from '../mcp/harness.ts';
+import { ask, change } from './ask.ts';
 import { startScripted, tool } from './upstreams.ts';
 
 /** What an isolate keeps of a list must never outlive a change; the clock stands still, so that no change differs by its time. */
@@ -20,20 +21,11 @@ beforeEach(async () => {
   await send('POST', '/servers', { name: 'docs', upstream: running.url, manifest: 'skills: true\n' });
 });
 
-async function send(method: string, path: string, body: unknown): Promise<void> {
-  const { status, text } = await api.call(`/api/v1${path}`, { method, token, body });
-  if (status >= 300) throw new Error(text);
-}
+const send = (method: string, path: string, body?: unknown) => change(api, path, { method, body, token });
 
 async function list(bearer = token, server = 'docs'): Promise<string> {
-  const { text } = await api.call(`/mcp/${server}`, {
-    method: 'POST',
-    token: bearer,
-    headers: headersOf('tools/list', {}, '2025-06-18'),
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  });
-  await api.settle();
-  return JSON.stringify(JSON.parse(text.slice(text.indexOf('{'))).result);
+  const { result } = await ask(api, `/mcp/${server}`, { method: 'tools/list', token: bearer });
+  return JSON.stringify(result());
 }
 
 /** The list once it is kept. */
@@ -74,9 +66,9 @@ test('every change is in the next list, however many lists were the same before'
     ],
     ["the server's own tools", () => upstream.tools.push(tool('more')), 'Does more.'],
   ];
-  for (const [what, change, seen] of changes) {
+  for (const [what, make, seen] of changes) {
     const before = await settled();
-    await change();
+    await make();
     const after = await list();
     expect(after, what).not.toBe(before);
     if (seen) expect(after, what).toContain(seen);
